@@ -1,0 +1,1 @@
+"""The contract that daemon and clients share: standard library and msgpack only."""

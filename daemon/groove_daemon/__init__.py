@@ -1,0 +1,1 @@
+"""The daemon: watches folders of notes, keeps their index true to the disk, and answers searches."""

@@ -1,0 +1,189 @@
+"""One run of the daemon, from the first line of the log to the last.
+
+Read from top to bottom it is the life of the process: become the one owner of the socket, open the index, serve, begin
+to watch and index, wait, and take everything down in the reverse order.  Clients that come before the socket is served
+wait in its queue, so nobody is refused in between.
+"""
+
+import os
+import signal
+import threading
+import time
+from collections.abc import Callable, Mapping
+from contextlib import ExitStack
+from types import FrameType
+
+import structlog
+
+from groove_daemon import logs
+from groove_daemon.app.daemon import EarlyParts, GrooveDaemon, read_config_of
+from groove_daemon.app.places import Places
+from groove_daemon.config.settings import Settings
+from groove_daemon.errors import GrooveError
+from groove_daemon.models.host import ModelHost, ScorerHost
+from groove_daemon.rpc.dispatch import Dispatcher, Pools
+from groove_daemon.rpc.listener import Listener, listen
+from groove_daemon.rpc.server import Server, ServerLimits, ServerThread
+from groove_daemon.service.notify import Notifier
+from groove_daemon.store.index import Index
+from groove_daemon.workers import Workers
+
+log = structlog.get_logger()
+
+# Together they stay under the five seconds that a stop may take.
+_DRAIN_S, _LATE_STOP_S = 1.5, 2.5
+_LOOK_EVERY_S = 60.0
+CRASHED = 1
+
+
+def run(places: Places, *, flags: Mapping[str, str], env: Mapping[str, str] = os.environ) -> int:
+    """Run a daemon until it is told to stop; returns the exit code.
+
+    Raises:
+        ConfigError: the configuration or the socket's place is wrong.
+        AlreadyRunning: another daemon serves this instance.
+        StoreError: the index cannot be opened.
+    """
+    started_at = time.time()
+    loaded = read_config_of(places, env, flags)
+    logs.configure(level=loaded.settings.log.level, form=loaded.settings.log.format)
+    for warning in loaded.warnings:
+        log.warning("config.warning", text=warning)
+    notifier = Notifier(env)
+    stopping = Stopping()
+    with ExitStack() as stack:
+        listener = listen(places.socket)
+        stack.callback(listener.release)
+        parts = _open(loaded.settings, places, stack)
+        daemon = GrooveDaemon(
+            loaded,
+            read_config=lambda: read_config_of(places, env, flags),
+            places=places,
+            parts=parts,
+            stop=stopping.request,
+            started_at=started_at,
+        )
+        server = _serve(daemon, loaded.settings, listener, stack)
+        parts.models.start()
+        stopping.listen_to_signals(reload=lambda: _reload(daemon))
+        log.info("daemon.serving", pid=os.getpid(), socket=listener.path, took_ms=_ms_since(started_at))
+        notifier.ready("serving")
+        late = threading.Thread(target=_start_late, args=(daemon, stopping), name="start", daemon=True)
+        late.start()
+        stopping.wait(notifier)
+        notifier.stopping()
+        log.info("daemon.stopping")
+        daemon.begin_stop()
+        server.stop(_DRAIN_S)
+        late.join(_LATE_STOP_S)
+        daemon.end_late(_LATE_STOP_S)
+    log.info("daemon.stopped")
+    return stopping.exit_code
+
+
+def _open(settings: Settings, places: Places, stack: ExitStack) -> EarlyParts:
+    """What must be there before the first answer: the index, and the models' hosts, which load nothing yet."""
+    index = Index.open(places.index, resident=settings.vectors.resident)
+    stack.callback(index.close)
+    models = ModelHost(settings.models, cache_dir=places.cache)
+    stack.callback(models.close)
+    scorers = ScorerHost(settings.models, cache_dir=places.cache)
+    stack.callback(scorers.close)
+    legs = Workers("legs", threads=settings.limits.readers, max_waiting=settings.limits.readers)
+    stack.callback(legs.close)
+    return EarlyParts(index, models, scorers, legs)
+
+
+def _serve(daemon: GrooveDaemon, settings: Settings, listener: Listener, stack: ExitStack) -> ServerThread:
+    """Begin to answer requests."""
+    limits = ServerLimits(connections=settings.limits.connections, in_flight=settings.limits.in_flight)
+    waiting = limits.connections * limits.in_flight
+    pools = Pools(
+        readers=Workers("reader", threads=settings.limits.readers, max_waiting=waiting),
+        control=Workers("control", threads=2, max_waiting=waiting),
+        waiting=Workers("waiting", threads=8, max_waiting=waiting),
+    )
+    for pool in (pools.readers, pools.control, pools.waiting):
+        stack.callback(pool.close)
+
+    def make() -> Server:
+        dispatcher = Dispatcher(
+            daemon, pools=pools, limits=limits.to_wire(), request_timeout_s=settings.limits.request_timeout
+        )
+        daemon.tell(dispatcher.publish)
+        return Server(dispatcher, listener=listener, limits=limits)
+
+    server = ServerThread(make)
+    server.start()
+    return server
+
+
+def _start_late(daemon: GrooveDaemon, stopping: "Stopping") -> None:
+    is_known = False
+    try:
+        daemon.start_late()
+        is_known = True
+    except GrooveError as error:
+        log.error("daemon.no_indexing", reason=str(error))
+        daemon.could_not_start(str(error))
+        is_known = True
+    finally:
+        # A daemon that answers and never indexes is worse than none, which the service manager starts again.
+        if not is_known:
+            stopping.request(exit_code=CRASHED)
+
+
+def _reload(daemon: GrooveDaemon) -> None:
+    try:
+        daemon.reload_config()
+    except GrooveError as error:
+        log.error("config.not_reloaded", reason=str(error))
+
+
+class Stopping:
+    """The one place where the end is asked for, by a signal or by a client; and where the main thread waits for it.
+
+    Attributes:
+        exit_code: of the process.
+    """
+
+    def __init__(self) -> None:
+        self.exit_code = 0
+        self._asked = threading.Event()
+        self._reload: Callable[[], None] = lambda: None
+        self._wants_reload = threading.Event()
+        self._wake = threading.Event()
+
+    def request(self, *, exit_code: int = 0) -> None:
+        """Ask for the end; returns at once.  The first exit code that is not 0 stays."""
+        self.exit_code = self.exit_code or exit_code
+        self._asked.set()
+        self._wake.set()
+
+    def listen_to_signals(self, *, reload: Callable[[], None]) -> None:
+        """SIGTERM and SIGINT ask for the end, SIGHUP for the configuration to be read again."""
+        self._reload = reload
+        for number in (signal.SIGTERM, signal.SIGINT):
+            signal.signal(number, self._on_stop)
+        signal.signal(signal.SIGHUP, self._on_reload)
+
+    def wait(self, notifier: Notifier) -> None:
+        """Wait for the end, reload when asked, and tell the service manager now and then that all is well."""
+        while not self._asked.is_set():
+            self._wake.wait(notifier.ping_every_s or _LOOK_EVERY_S)
+            self._wake.clear()
+            if self._wants_reload.is_set():
+                self._wants_reload.clear()
+                self._reload()
+            notifier.alive()
+
+    def _on_stop(self, _number: int, _frame: FrameType | None) -> None:
+        self.request()
+
+    def _on_reload(self, _number: int, _frame: FrameType | None) -> None:
+        self._wants_reload.set()
+        self._wake.set()
+
+
+def _ms_since(moment: float) -> float:
+    return round((time.time() - moment) * 1000, 1)

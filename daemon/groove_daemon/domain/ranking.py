@@ -1,0 +1,45 @@
+"""Rankings: what retrievers return and refiners change.
+
+A ranking is best first.  `ranked` is the only place that sorts; ties go to the smaller chunk id, so the same
+scores give the same order in every run.
+"""
+
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass
+
+from groove_daemon.domain.document import ChunkId
+
+__all__ = ["Candidate", "ChunkId", "Evidence", "Ranking", "ranked"]
+
+
+@dataclass(frozen=True, slots=True)
+class Evidence:
+    """One stage's opinion on a candidate: its rank there, from 1, and its score there."""
+
+    stage: str
+    rank: int
+    score: float
+
+
+@dataclass(frozen=True, slots=True)
+class Candidate:
+    """A chunk proposed by a retriever, with its current score and all evidence so far, oldest first."""
+
+    chunk_id: ChunkId
+    score: float
+    evidence: tuple[Evidence, ...] = ()
+
+
+Ranking = tuple[Candidate, ...]
+
+
+def ranked(
+    stage: str, scores: Iterable[tuple[ChunkId, float]], known: Mapping[ChunkId, tuple[Evidence, ...]] | None = None
+) -> Ranking:
+    """Sort scores into a ranking: higher first, ties by chunk id, and add this stage's evidence to each candidate."""
+    before = known or {}
+    ordered = sorted(scores, key=lambda pair: (-pair[1], pair[0]))
+    return tuple(
+        Candidate(chunk_id, score, (*before.get(chunk_id, ()), Evidence(stage, rank, score)))
+        for rank, (chunk_id, score) in enumerate(ordered, start=1)
+    )

@@ -1,0 +1,1 @@
+"""Judging rankings against relevance that people wrote down."""

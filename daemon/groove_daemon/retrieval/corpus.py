@@ -1,0 +1,130 @@
+"""What retrieval needs of the store, as protocols: one reader's snapshot, and the vectors.
+
+The classes of `groove_daemon.store` fit them; so does the small corpus in memory that the tests use.  Identities go in
+and out; texts are read once, at the end, by `present`.
+"""
+
+from collections.abc import Mapping, Sequence
+from typing import Protocol
+
+from groove_daemon.domain.document import ChunkId, DocumentId, StoredChunk
+from groove_daemon.domain.query import Filters
+from groove_daemon.models.base import Vector
+from groove_daemon.store.connection import Database
+from groove_daemon.store.filters import Allowed
+
+__all__ = ["Allowed", "CorpusReader", "Similarities", "VectorIndex"]
+
+
+class CorpusReader(Protocol):
+    """One snapshot of the index, for one thread.  Scores of full text are bm25: more negative is better."""
+
+    @property
+    def database(self) -> Database:
+        """The connection, for a scan of the stored text."""
+        ...
+
+    def allowed(self, filters: Filters) -> Allowed:
+        """Work the filters out once, for all legs."""
+        ...
+
+    def trigram(
+        self,
+        phrases: Sequence[str],
+        exclusions: Sequence[str],
+        *,
+        limit: int,
+        allowed: Allowed,
+        weights: tuple[float, float, float],
+    ) -> Sequence[tuple[ChunkId, float]]:
+        """Chunks that hold any of `phrases` and none of `exclusions`, best first.
+
+        `weights` are those of heading, context and content.
+        """
+        ...
+
+    def chunk_words(
+        self,
+        words: Sequence[str],
+        excluded: Sequence[str],
+        *,
+        limit: int,
+        allowed: Allowed,
+        weights: tuple[float, float, float],
+    ) -> Sequence[tuple[ChunkId, float]]:
+        """Chunks that hold any of `words`, best first; a word of several tokens matches them side by side."""
+        ...
+
+    def document_words(
+        self,
+        words: Sequence[str],
+        excluded: Sequence[str],
+        *,
+        limit: int,
+        allowed: Allowed,
+        weights: tuple[float, float, float],
+    ) -> Sequence[tuple[DocumentId, float]]:
+        """Documents that hold any of `words` or of their stems, best first.
+
+        `weights` are those of names, headings and body.
+        """
+        ...
+
+    def excluded_chunks(self, exclusions: Sequence[str]) -> frozenset[ChunkId]:
+        """All chunks that hold any of `exclusions`."""
+        ...
+
+    def phrase_frequencies(self, phrases: Sequence[str]) -> Mapping[str, float]:
+        """Estimated share of chunks that hold each phrase, 0 to 1."""
+        ...
+
+    def chunks(self, ids: Sequence[ChunkId]) -> Mapping[ChunkId, StoredChunk]:
+        """The chunks with their documents, in one read; what is gone is missing."""
+        ...
+
+    def document_chunks(self, document_id: DocumentId) -> Sequence[StoredChunk]:
+        """All chunks of a document, in order."""
+        ...
+
+
+class Similarities(Protocol):
+    """Cosines of one query to everything in the vector space, -1 to 1."""
+
+    def top_chunks(self, k: int, *, allowed: Allowed, excluded: frozenset[ChunkId]) -> Sequence[tuple[ChunkId, float]]:
+        """The `k` nearest chunks."""
+        ...
+
+    def top_titles(self, k: int, *, allowed: Allowed) -> Sequence[tuple[DocumentId, float]]:
+        """The `k` documents with the nearest titles."""
+        ...
+
+    def top_means(self, k: int, *, allowed: Allowed) -> Sequence[tuple[DocumentId, float]]:
+        """The `k` documents with the nearest mean vectors."""
+        ...
+
+    def best_chunks(
+        self, document_ids: Sequence[DocumentId], *, allowed: Allowed, excluded: frozenset[ChunkId]
+    ) -> Mapping[DocumentId, tuple[ChunkId, float]]:
+        """Each document's nearest chunk; its first one (score 0) when it has no vectors yet."""
+        ...
+
+
+class VectorIndex(Protocol):
+    """The vectors of all chunks and titles.  May be used from several threads."""
+
+    @property
+    def dimension(self) -> int:
+        """Length of the vectors; 0 when no embedder was ever used."""
+        ...
+
+    def scan(self, query: Vector) -> Similarities:
+        """Compare the query with everything, once."""
+        ...
+
+    def documents_of(self, chunk_ids: Sequence[ChunkId]) -> Mapping[ChunkId, DocumentId]:
+        """The document of each chunk."""
+        ...
+
+    def vectors_of(self, chunk_ids: Sequence[ChunkId]) -> Mapping[ChunkId, Vector]:
+        """The vector of each chunk that has one."""
+        ...

@@ -1,0 +1,133 @@
+"""Diversity: pick results that are relevant and unlike those already picked.
+
+Maximal marginal relevance (Carbonell and Goldstein, 1998): greedily take the candidate with the highest
+`lambda * relevance - (1 - lambda) * max similarity to the picked - penalty if its document was picked`.
+Scores stay as they were; the order is the order of picking.  How similar two chunks are is a parameter: cosine of
+their vectors, or Jaccard overlap of their words.
+"""
+
+import re
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import NDArray
+
+from groove_daemon.domain.document import ChunkId, DocumentId
+from groove_daemon.domain.query import Query
+from groove_daemon.domain.ranking import Candidate, Evidence, Ranking
+from groove_daemon.retrieval.trace import StageSkipped, Trace
+
+Similarity = NDArray[np.float64]
+_WORD = re.compile(r"\w+")
+
+
+def min_max(scores: Sequence[float]) -> list[float]:
+    """Scale to 0..1 over the given scores; all 0.0 when they differ by no more than the float32 epsilon."""
+    if not scores:
+        return []
+    low, high = min(scores), max(scores)
+    if high - low <= float(np.finfo(np.float32).eps):
+        return [0.0] * len(scores)
+    return [(score - low) / (high - low) for score in scores]
+
+
+def cosine_matrix(vectors: Sequence[NDArray[np.float32]]) -> Similarity:
+    """Cosine of each pair, shape (n, n); 0.0 wherever a vector has no length or is not finite."""
+    stacked = np.nan_to_num(np.asarray(vectors, dtype=np.float64), nan=0.0, posinf=0.0, neginf=0.0)
+    norms = np.linalg.norm(stacked, axis=1, keepdims=True)
+    unit = np.divide(stacked, norms, out=np.zeros_like(stacked), where=norms > 0)
+    return np.asarray(unit @ unit.T, dtype=np.float64)
+
+
+def jaccard_matrix(texts: Sequence[str]) -> Similarity:
+    """Jaccard overlap of the lower-cased words of each pair, shape (n, n); two empty sets are 1.0, one is 0.0."""
+    words = [frozenset(_WORD.findall(text.lower())) for text in texts]
+    result = np.zeros((len(words), len(words)), dtype=np.float64)
+    for row, left in enumerate(words):
+        for column, right in enumerate(words[: row + 1]):
+            union = len(left | right)
+            result[row, column] = result[column, row] = len(left & right) / union if union else 1.0
+    return result
+
+
+def pick(
+    relevance: Sequence[float],
+    similarity: Similarity,
+    documents: Sequence[int],
+    *,
+    lambda_: float,
+    same_doc_penalty: float,
+    limit: int,
+) -> list[int]:
+    """Positions in the order of picking, at most `limit`; ties go to the smaller position.
+
+    Args:
+        relevance: one number a candidate, 0 to 1.
+        similarity: shape (n, n), 1 for equals.
+        documents: the document of each candidate.
+        lambda_: 1 is relevance alone, 0 is difference alone.
+        same_doc_penalty: taken off when a chunk of the same document was picked.
+        limit: how many to pick.
+    """
+    weighted = lambda_ * np.asarray(relevance, dtype=np.float64)
+    document = np.asarray(documents)
+    nearest = np.zeros(len(relevance), dtype=np.float64)
+    penalty = np.zeros(len(relevance), dtype=np.float64)
+    open_ = np.ones(len(relevance), dtype=bool)
+    picked: list[int] = []
+    while len(picked) < min(limit, len(relevance)):
+        value = np.where(open_, weighted - (1.0 - lambda_) * nearest - penalty, -np.inf)
+        best = int(np.argmax(value))
+        nearest = similarity[best].copy() if not picked else np.maximum(nearest, similarity[best])
+        penalty[document == document[best]] = same_doc_penalty
+        open_[best] = False
+        picked.append(best)
+    return picked
+
+
+@dataclass(frozen=True, slots=True)
+class Diversity:
+    """Refiner around `pick`.
+
+    Args:
+        enabled: when False the stage says that it is off.
+        lambda_: see `pick`, 0 to 1.
+        same_doc_penalty: see `pick`, 0 to 1.
+        similarity_of: chunk ids to the ids that can be compared, in the given order, and their similarity matrix; a
+            candidate that cannot be compared is dropped.
+        documents_of: the document of each chunk.
+        overridden: the caller named a parameter of this stage.
+        name: the stage's name in the trace.
+    """
+
+    enabled: bool
+    lambda_: float
+    same_doc_penalty: float
+    similarity_of: Callable[[Sequence[ChunkId]], tuple[Sequence[ChunkId], Similarity]]
+    documents_of: Callable[[Sequence[ChunkId]], Mapping[ChunkId, DocumentId]]
+    overridden: bool = False
+    name: str = "mmr"
+
+    def refine(self, query: Query, ranking: Ranking, trace: Trace) -> Ranking:
+        """Pick `query.limit` candidates."""
+        if not self.enabled:
+            if self.overridden:
+                trace.note("mmr_lambda and mmr_same_doc_penalty have no effect while mmr is off")
+            raise StageSkipped("off")
+        known = {candidate.chunk_id: candidate for candidate in ranking}
+        comparable, similarity = self.similarity_of([candidate.chunk_id for candidate in ranking])
+        documents = self.documents_of(comparable)
+        order = pick(
+            min_max([known[chunk_id].score for chunk_id in comparable]),
+            similarity,
+            [int(documents[chunk_id]) for chunk_id in comparable],
+            lambda_=self.lambda_,
+            same_doc_penalty=self.same_doc_penalty,
+            limit=query.limit,
+        )
+        return tuple(self._with_rank(known[comparable[position]], rank) for rank, position in enumerate(order, start=1))
+
+    def _with_rank(self, candidate: Candidate, rank: int) -> Candidate:
+        evidence = (*candidate.evidence, Evidence(self.name, rank, candidate.score))
+        return Candidate(candidate.chunk_id, candidate.score, evidence)

@@ -1,0 +1,124 @@
+"""Ranking to hits: one batched read, expansion, spans on the final content, lines and absolute paths.
+
+What is shown may grow by expansion; score, order and path never change here.  A chunk that is gone from the snapshot,
+or whose collection is gone from the configuration, is left out.
+"""
+
+from collections.abc import Callable, Mapping, Sequence
+from typing import Protocol
+from urllib.parse import quote_from_bytes
+
+from groove_daemon.domain.document import DocumentId, StoredChunk, StoredDocument
+from groove_daemon.domain.hit import Expansion, Hit
+from groove_daemon.domain.query import Query
+from groove_daemon.domain.ranking import Candidate, Ranking
+from groove_daemon.retrieval.corpus import CorpusReader
+from groove_daemon.retrieval.spans import Segment, match_lines, match_spans
+
+_SPELLED = "bytes:"
+"""Marks a path that is not valid UTF-8 on the disk: the rest is percent-encoded."""
+
+
+class Shown(Protocol):
+    """Content to show in place of a hit's own, the lines that it covers, and where it came from."""
+
+    @property
+    def content(self) -> str:
+        """The text."""
+        ...
+
+    @property
+    def line_start(self) -> int:
+        """First line of the file, from 1."""
+        ...
+
+    @property
+    def line_end(self) -> int:
+        """Last line of the file, inclusive."""
+        ...
+
+    @property
+    def expansion(self) -> Expansion:
+        """Which chunks it was made of."""
+        ...
+
+
+Expand = Callable[[StoredChunk, Sequence[StoredChunk]], Shown]
+"""A hit and all chunks of its document, in order, to what is shown."""
+
+
+def present(
+    ranking: Ranking, query: Query, *, reader: CorpusReader, roots: Mapping[str, str], expand: Expand | None = None
+) -> tuple[Hit, ...]:
+    """Make a ranking presentable.
+
+    Args:
+        ranking: what to show, in this order.
+        query: for the spans.
+        reader: the snapshot that the ranking came from.
+        roots: the folder of each collection, by name.
+        expand: shows more of the document; None shows the chunk alone.
+    """
+    found = reader.chunks([candidate.chunk_id for candidate in ranking])
+    chunks = {chunk_id: chunk for chunk_id, chunk in found.items() if chunk.document.collection in roots}
+    documents: dict[DocumentId, Sequence[StoredChunk]] = {}
+    if expand is not None:
+        wanted = dict.fromkeys(chunk.document.document_id for chunk in chunks.values())
+        documents = {document_id: reader.document_chunks(document_id) for document_id in wanted}
+
+    def hit(candidate: Candidate) -> Hit:
+        chunk = chunks[candidate.chunk_id]
+        siblings = documents.get(chunk.document.document_id, ())
+        shown = expand(chunk, siblings) if expand is not None else None
+        return _hit(candidate, chunk, query, path=absolute_path(chunk.document, roots), shown=shown, siblings=siblings)
+
+    return tuple(hit(candidate) for candidate in ranking if candidate.chunk_id in chunks)
+
+
+def _hit(
+    candidate: Candidate,
+    chunk: StoredChunk,
+    query: Query,
+    *,
+    path: str,
+    shown: Shown | None,
+    siblings: Sequence[StoredChunk],
+) -> Hit:
+    content = shown.content if shown else chunk.content
+    spans = match_spans(content, query)
+    pieces = _pieces(shown.expansion, siblings) if shown else [chunk]
+    return Hit(
+        chunk=chunk,
+        score=candidate.score,
+        content=content,
+        line_start=shown.line_start if shown else chunk.line_start,
+        line_end=shown.line_end if shown else chunk.line_end,
+        absolute_path=path,
+        match_spans=spans,
+        match_lines=match_lines(content, spans, segments_of(content, pieces)),
+        expanded_from=shown.expansion if shown else None,
+        evidence=candidate.evidence,
+    )
+
+
+def _pieces(expansion: Expansion, siblings: Sequence[StoredChunk]) -> list[StoredChunk]:
+    return [chunk for chunk in siblings if expansion.from_position <= chunk.position <= expansion.to_position]
+
+
+def segments_of(content: str, chunks: Sequence[StoredChunk]) -> tuple[Segment, ...]:
+    """Where each chunk's text begins in `content`, and on which line of the file; the first one at 0."""
+    segments = [Segment(0, chunks[0].line_start)]
+    for chunk in chunks[1:]:
+        start = content.find(chunk.content, segments[-1].start)
+        if start > segments[-1].start:
+            segments.append(Segment(start, chunk.line_start))
+    return tuple(segments)
+
+
+def absolute_path(document: StoredDocument, roots: Mapping[str, str]) -> str:
+    """The file's path; in the spelling of its relative path, so percent-encoded as a whole when that one is."""
+    root = roots[document.collection].rstrip("/")
+    if document.path.startswith(_SPELLED):
+        encoded = quote_from_bytes(root.encode("utf-8", "surrogateescape"))
+        return f"{_SPELLED}{encoded}/{document.path.removeprefix(_SPELLED)}"
+    return f"{root}/{document.path}"

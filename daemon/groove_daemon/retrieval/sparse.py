@@ -1,0 +1,142 @@
+"""Legs over the chunks' full text: trigrams, words, exact terms, and CJK words too short for a trigram.
+
+Scores of these rankings are bm25 turned round, so that higher is better.  Every leg keeps the filters; exclusions are
+judged on the trigram row of a chunk, the same for all legs.
+"""
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, field
+
+import structlog
+
+from groove_daemon.domain.document import ChunkId
+from groove_daemon.domain.query import Query
+from groove_daemon.domain.ranking import Ranking, ranked
+from groove_daemon.retrieval.compile import PHRASE_CAP
+from groove_daemon.retrieval.depth import Depths
+from groove_daemon.retrieval.probe import Probe, store_failures
+from groove_daemon.retrieval.trace import StageSkipped, Trace
+from groove_daemon.retrieval.words import content_words
+
+log = structlog.get_logger()
+
+COMMON_SHARE = 0.5
+"""A phrase in more than this share of the chunks has next to no weight in bm25 and most of the cost."""
+
+Rows = Sequence[tuple[ChunkId, float]]
+ColumnWeights = tuple[float, float, float]
+
+
+@dataclass(frozen=True, slots=True)
+class TrigramRetriever:
+    """Chunks that hold any of the query's phrases as literal text.
+
+    With `drop_common`, phrases that stand in more than half of the chunks are left out when rarer ones remain; the
+    trace notes which.
+    """
+
+    probe: Probe = field(repr=False, compare=False)
+    depths: Depths
+    weights: ColumnWeights = (2.0, 1.0, 1.0)
+    drop_common: bool = True
+    name: str = "trigram"
+
+    def retrieve(self, query: Query, trace: Trace) -> Ranking:
+        """Rank by bm25."""
+        _tell_what_the_cap_dropped(query, trace)
+        if not query.phrases:
+            raise StageSkipped("no phrase of three characters or more")
+        with store_failures():
+            rows = self.probe.reader.trigram(
+                self._phrases(query, trace),
+                query.exclusions,
+                limit=self.depths.leg(query.limit),
+                allowed=self.probe.allowed,
+                weights=self.weights,
+            )
+        return _by_bm25(self.name, rows)
+
+    def _phrases(self, query: Query, trace: Trace) -> tuple[str, ...]:
+        if not self.drop_common or len(query.phrases) < 2:
+            return query.phrases
+        rare, common = split_common(query.phrases, self.probe.reader.phrase_frequencies(query.phrases).get)
+        if common:
+            trace.note(f"left out of the ranking, because more than half of the chunks hold it: {', '.join(common)}")
+        return rare
+
+
+def _tell_what_the_cap_dropped(query: Query, trace: Trace) -> None:
+    """A query over the caps still answers, so the loss would be silent."""
+    if not query.dropped_phrases and not query.dropped_exclusions:
+        return
+    log.warning("retrieval.query_capped", phrases=query.dropped_phrases, exclusions=query.dropped_exclusions)
+    if query.dropped_phrases:
+        trace.note(f"only the first {PHRASE_CAP} phrases are searched for; {query.dropped_phrases} were left out")
+    if query.dropped_exclusions:
+        trace.note(f"only the first {PHRASE_CAP} exclusions remove; {query.dropped_exclusions} were left out")
+
+
+def split_common(
+    phrases: Sequence[str], share_of: Callable[[str], float | None]
+) -> tuple[tuple[str, ...], tuple[str, ...]]:
+    """Rare and common phrases, each in order; all count as rare when there would be no rare one."""
+    common = tuple(phrase for phrase in phrases if (share_of(phrase) or 0.0) > COMMON_SHARE)
+    rare = tuple(phrase for phrase in phrases if phrase not in common)
+    return (rare, common) if rare else (tuple(phrases), ())
+
+
+@dataclass(frozen=True, slots=True)
+class ChunkWordsRetriever:
+    """Chunks that hold any of the query's words, short ones included; function words only if there are no others."""
+
+    probe: Probe = field(repr=False, compare=False)
+    depths: Depths
+    weights: ColumnWeights = (2.0, 1.0, 1.0)
+    name: str = "chunk_words"
+
+    def retrieve(self, query: Query, trace: Trace) -> Ranking:  # noqa: ARG002 (the protocol's signature)
+        """Rank by bm25."""
+        words = content_words(query.words)
+        if not words:
+            raise StageSkipped("no word to look for")
+        return _by_bm25(self.name, _word_rows(self.probe, words, self.depths.leg(query.limit), self.weights))
+
+
+@dataclass(frozen=True, slots=True)
+class ExactTermsRetriever:
+    """Chunks that hold one of the query's dotted terms, such as a version, token for token."""
+
+    probe: Probe = field(repr=False, compare=False)
+    depths: Depths
+    weights: ColumnWeights = (2.0, 1.0, 1.0)
+    name: str = "exact_terms"
+
+    def retrieve(self, query: Query, trace: Trace) -> Ranking:  # noqa: ARG002 (the protocol's signature)
+        """Rank by bm25."""
+        if not query.exact_terms:
+            raise StageSkipped("no dotted term")
+        rows = _word_rows(self.probe, query.exact_terms, self.depths.leg(query.limit), self.weights)
+        return _by_bm25(self.name, rows)
+
+
+def _word_rows(probe: Probe, words: Sequence[str], limit: int, weights: ColumnWeights) -> Rows:
+    def fetch(depth: int) -> Rows:
+        return probe.reader.chunk_words(words, (), limit=depth, allowed=probe.allowed, weights=weights)
+
+    with store_failures():
+        return unexcluded(fetch, limit=limit, excluded=probe.excluded)
+
+
+def unexcluded(fetch: Callable[[int], Rows], *, limit: int, excluded: frozenset[ChunkId]) -> Rows:
+    """The first `limit` rows that are not excluded: `fetch(depth)` gives the best `depth` rows, and is asked deeper."""
+    depth = limit
+    while True:
+        rows = fetch(depth)
+        kept = [row for row in rows if row[0] not in excluded]
+        if len(kept) >= limit or len(rows) < depth:
+            return kept[:limit]
+        depth *= 4
+
+
+def _by_bm25(stage: str, rows: Rows) -> Ranking:
+    return ranked(stage, ((chunk_id, -bm25) for chunk_id, bm25 in rows))

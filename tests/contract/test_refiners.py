@@ -1,0 +1,79 @@
+"""What every refiner keeps.  A new one enters by one line in `REFINERS`."""
+
+import copy
+
+import pytest
+
+from groove_daemon.domain.ranking import Ranking
+from groove_daemon.retrieval.base import Refiner
+from groove_daemon.retrieval.compose import Off
+from groove_daemon.retrieval.trace import StageFailed, StageSkipped, Trace
+from groove_daemon.retrieval.truncate import Truncate
+from support.retrieval import RaisingStage, make_query, make_ranking
+
+REFINERS: dict[str, Refiner] = {
+    "truncate": Truncate(),
+    "off": Off("rerank"),
+    "skipped stand-in": RaisingStage("x", StageSkipped("off")),
+    "failed stand-in": RaisingStage("x", StageFailed("broken")),
+}
+
+RANKING = make_ranking((3, 0.9), (1, 0.5), (2, 0.5), (9, 0.1))
+
+
+@pytest.fixture(params=sorted(REFINERS))
+def refiner(request: pytest.FixtureRequest) -> Refiner:
+    return REFINERS[request.param]
+
+
+def refine(refiner: Refiner, ranking: Ranking, *, limit: int = 3) -> Ranking:
+    """As a chain runs it: a skipped stage changes nothing."""
+    query = make_query("owl", limit=limit)
+    trace = Trace()
+    return trace.run(
+        refiner.name, lambda: refiner.refine(query, ranking, trace), size_in=len(ranking), fallback=ranking
+    )
+
+
+def test_a_refiner_never_invents_a_chunk(refiner: Refiner) -> None:
+    assert {candidate.chunk_id for candidate in refine(refiner, RANKING)} <= {
+        candidate.chunk_id for candidate in RANKING
+    }
+
+
+def test_a_refiner_returns_no_chunk_twice(refiner: Refiner) -> None:
+    found = [candidate.chunk_id for candidate in refine(refiner, RANKING)]
+
+    assert len(found) == len(set(found))
+
+
+def test_a_refiner_does_not_change_its_input(refiner: Refiner) -> None:
+    before = copy.deepcopy(RANKING)
+
+    refine(refiner, RANKING)
+
+    assert before == RANKING
+
+
+def test_a_refiner_gives_the_same_for_the_same_input(refiner: Refiner) -> None:
+    assert refine(refiner, RANKING) == refine(refiner, RANKING)
+
+
+def test_a_refiner_leaves_an_empty_ranking_empty(refiner: Refiner) -> None:
+    assert refine(refiner, ()) == ()
+
+
+def test_a_refiner_keeps_old_evidence_and_adds_its_own_at_most_once(refiner: Refiner) -> None:
+    before = {candidate.chunk_id: candidate.evidence for candidate in RANKING}
+
+    for candidate in refine(refiner, RANKING):
+        known = before[candidate.chunk_id]
+        added = candidate.evidence[len(known) :]
+        assert candidate.evidence[: len(known)] == known
+        assert [evidence.stage for evidence in added] in ([], [refiner.name])
+
+
+def test_truncate_keeps_the_first_candidates() -> None:
+    assert refine(Truncate(), RANKING, limit=2) == RANKING[:2]
+    assert refine(Truncate(), RANKING, limit=0) == ()
+    assert refine(Truncate(), RANKING, limit=99) == RANKING
