@@ -9,6 +9,7 @@ help: ## what can be made
 	@grep -hE '^[a-z]+:.*##' $(MAKEFILE_LIST) | sed -E 's/:.*## /\t/' | sort
 
 setup: $(READY) ## make .venv with everything in it; does nothing when it is up to date
+	@$(PYTHON) -m compileall -q daemon client  # an environment may forbid Python to keep its bytecode by itself
 
 $(READY): pyproject.toml .ci/setup
 	bash .ci/setup
@@ -31,7 +32,7 @@ bench: setup ## measure; prints one table
 
 docs: setup ## write the generated documents anew
 	$(PYTHON) -m groove_daemon.config.document docs
-	$(PYTHON) -m groove_daemon.rpc.document docs
+	$(PYTHON) -m groove_wire.reference > docs/protocol.md
 
 clean: ## remove .venv and caches
 	rm -rf .venv .mypy_cache .ruff_cache .pytest_cache .hypothesis .import_linter_cache

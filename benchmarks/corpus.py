@@ -18,7 +18,8 @@ from pathlib import Path
 PACKAGES = ("numpy", "scipy", "sklearn", "torch", "transformers", "sympy", "hypothesis", "networkx", "onnx", "pip")
 _DISTRIBUTIONS = {"sklearn": "scikit-learn"}
 SECTIONS_A_NOTE = 8
-SHORTEST, LONGEST = 160, 900
+SHORTEST, LONGEST = 160, 700
+"""Characters of a section; the longest fits into what the default model reads, so that a section is a chunk."""
 
 Section = tuple[str, str]
 
@@ -44,9 +45,15 @@ def _documented(file: Path) -> Iterator[Section]:
         return
     for node in ast.walk(tree):
         if isinstance(node, ast.FunctionDef | ast.ClassDef):
-            text = (ast.get_docstring(node) or "").replace("#", "no. ").strip()
+            text = _as_prose(ast.get_docstring(node) or "")
             if SHORTEST <= len(text):
                 yield f"{node.name.strip('_').replace('_', ' ')} in {file.stem}", text[:LONGEST]
+
+
+def _as_prose(text: str) -> str:
+    """The text without what Markdown would read as a heading: signs at the start of a line, and underlines."""
+    lines = (line for line in text.replace("#", "no. ").splitlines() if not line.strip() or line.strip("-=~ \t"))
+    return "\n".join(lines).strip()
 
 
 def remembered_sections(folder: Path) -> Sequence[Section]:

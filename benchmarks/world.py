@@ -40,6 +40,8 @@ class World:
     def __init__(self, *, keep_index: bool = False) -> None:
         self.cache = RESULTS / "cache"
         self.keep_index = keep_index
+        # Taken before anything is built, so that code that changes meanwhile makes the index stale.
+        self._index_key = _index_key()
         self._sections: Sequence[corpus.Section] | None = None
 
     @property
@@ -84,13 +86,13 @@ class World:
             found = sorted(RESULTS.glob("index-*.db"))
             if found:
                 return found[-1]
-        return RESULTS / f"index-{_index_key()}.db"
+        return RESULTS / f"index-{self._index_key}.db"
 
     def keep(self, index: Path) -> None:
         """Keep this closed index of `notes`."""
         for stale in RESULTS.glob("index-*.db"):
             stale.unlink()
-        shutil.copy(index, RESULTS / f"index-{_index_key()}.db")
+        shutil.copy(index, RESULTS / f"index-{self._index_key}.db")
 
     def index(self) -> Path:
         """The kept index of `notes`, made now if it is missing or stale."""

@@ -186,7 +186,9 @@ def remarks(result: dict[str, object]) -> list[str]:
         found.append("nothing found")
     if result.get("fresh") is False:
         found.append(f"not fresh: {text_of(result, 'stale_reason') or 'the index lags behind the files'}")
-    if result.get("low_confidence") is True:
+    applied = result.get("filter_applied")
+    # The ratio of best to mean is under its default for most good answers: a remark only for whoever set a threshold.
+    if result.get("low_confidence") is True and isinstance(applied, dict) and "min_confidence_ratio" in applied:
         found.append("low confidence: the best hits stand out little from the rest")
     found += _degraded(result)
     pending = int(number_of(result, "pending_vectors"))

@@ -96,6 +96,7 @@ class Session:
         method: str,
         params: dict[str, object] | None = None,
         *,
+        timeout_s: float | None = None,
         is_endless: bool = False,
         on_notification: OnNotification | None = None,
     ) -> dict[str, object]:
@@ -104,7 +105,7 @@ class Session:
         Raises:
             ClientError: no daemon, no answer, or an error for an answer.
         """
-        deadline = deadline_after(self.timeout_s)
+        deadline = deadline_after(timeout_s or self.timeout_s)
         channel = self.channel(deadline)
         self.check_versions(channel.call("hello", hello_params(), deadline=deadline))
         deadline = None if is_endless else deadline

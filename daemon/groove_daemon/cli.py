@@ -5,6 +5,7 @@ imported before the command line was understood.
 """
 
 import argparse
+import os
 import sys
 from collections.abc import Sequence
 
@@ -24,6 +25,15 @@ def main(argv: Sequence[str] | None = None) -> int:
     """Run one command and return its exit code."""
     arguments = _parser().parse_args(argv)
     logs.hold()
+    code = _do(arguments)
+    if code and "GROOVE_SUPERVISOR" in os.environ:
+        from groove_daemon.service.launchd import exit_code
+
+        return exit_code(code, environment=os.environ)
+    return code
+
+
+def _do(arguments: argparse.Namespace) -> int:
     try:
         return int(_COMMANDS[arguments.command](arguments))
     except ConfigError as error:
@@ -103,8 +113,6 @@ def _run(arguments: argparse.Namespace) -> int:
 
 
 def _check_config(arguments: argparse.Namespace) -> int:
-    import os
-
     from groove_daemon.app.daemon import read_config_of
     from groove_daemon.app.places import find_places
     from groove_daemon.config.load import describe, flags_from

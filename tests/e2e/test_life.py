@@ -79,11 +79,10 @@ def test_restart_gives_a_new_process(daemon: DaemonProcess) -> None:
 
 def test_many_first_commands_at_once_give_one_daemon(daemon: DaemonProcess) -> None:
     with ThreadPoolExecutor(6) as pool:
-        done = list(pool.map(lambda _n: daemon.ctl("version"), range(1)))
-        done += list(pool.map(lambda _n: daemon.ctl("status"), range(6)))
+        done = list(pool.map(lambda _number: daemon.ctl("status"), range(6)))
 
-    assert [one.returncode for one in done] == [0] * 7, [one.stderr for one in done]
-    pids = {match.group(1) for one in done[1:] if (match := re.search(r"pid (\d+)", one.stdout))}
+    assert [one.returncode for one in done] == [0] * 6, [one.stderr for one in done]
+    pids = {match.group(1) for one in done if (match := re.search(r"pid (\d+)", one.stdout))}
     assert len(pids) == 1
 
 

@@ -5,7 +5,7 @@ import json
 import struct
 import sys
 import threading
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -62,8 +62,8 @@ class StandInEmbedder:
         self.loads = 0
         self.releases = 0
         self.failures: list[ModelError] = []
-        self.before_query = lambda: None
-        self.before_batch = lambda: None
+        self.before_query: Callable[[], None] = lambda: None
+        self.before_batch: Callable[[], None] = lambda: None
 
     def warm_up(self) -> None:
         self.loads += 1
@@ -205,4 +205,5 @@ def write_counting_graph(file: Path, *, labels: int = 1) -> Path:
 
 def make_recipe(**changes: Any) -> Recipe:
     """Mean pooling over at most eight tokens, two numbers."""
-    return Recipe(**({"max_length": 8, "pooling": "mean", "dimension": 2} | changes))
+    values: dict[str, Any] = {"max_length": 8, "pooling": "mean", "dimension": 2}
+    return Recipe(**(values | changes))

@@ -19,6 +19,7 @@ def _add(session: Session) -> int:
     params["path"] = wire_path(session.arguments.operands[0])
     answer = session.tell("add_collection", params)
     session.screen.write(f"{harmless(text_of(answer, 'name'))} watches {harmless(text_of(answer, 'root'))}\n")
+    session.screen.note("the first index runs in the background; `groovectl wait-fresh --vectors` follows it")
     return 0
 
 

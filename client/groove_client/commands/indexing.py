@@ -47,7 +47,13 @@ def _wait_fresh(session: Session) -> int:
     seconds = session.arguments.number("timeout") or _WAIT_FRESH_S
     params = filters(session, "collections", "vectors")
     params["deadline_ms"] = max(int(seconds * 1000), 1)
-    answer = session.ask("wait_fresh", params, timeout_s=seconds + _GRACE_S)
+    progress = Progress(session.screen)
+    if session.screen.shows_progress:
+        session.tell("subscribe", {"events": ["progress"]})
+    try:
+        answer = session.tell("wait_fresh", params, timeout_s=seconds + _GRACE_S, on_notification=progress.show)
+    finally:
+        progress.clear()
     show(session, answer, _waited)
     return 0 if answer.get("fresh") is True else 1
 

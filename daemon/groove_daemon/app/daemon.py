@@ -5,25 +5,27 @@ changes nothing; a collection is added to the file first and to the daemon secon
 """
 
 import dataclasses
+import difflib
 import os
 import threading
 import time
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Literal
 
 import structlog
 
+from groove_daemon import logs
 from groove_daemon.app.freshness import STARTING, IndexFreshness
 from groove_daemon.app.places import Places
-from groove_daemon.config import edit
 from groove_daemon.config.load import Loaded, describe, load
-from groove_daemon.config.settings import CollectionSettings, Settings
+from groove_daemon.config.settings import CollectionSettings, LogSettings, Settings
 from groove_daemon.domain.document import StoredDocument
 from groove_daemon.errors import (
     Busy,
     Cancelled,
+    ConfigError,
     EmbedderMismatch,
     InvalidParams,
     ModelUnavailable,
@@ -37,6 +39,7 @@ from groove_daemon.indexing.report import Progress as WorkProgress
 from groove_daemon.indexing.rescan import RescanJob
 from groove_daemon.models.base import Embedder
 from groove_daemon.models.host import ModelHost, ModelState, ScorerHost
+from groove_daemon.retrieval.pipeline import PROFILES
 from groove_daemon.rpc import context
 from groove_daemon.rpc.methods.index import progress_notification
 from groove_daemon.search import SearchCall, SearchResult, SearchService, SearchSetup
@@ -54,6 +57,9 @@ log = structlog.get_logger()
 _NEEDS_RESTART = ("index.", "models.", "vectors.", "watch.", "limits.", "maintenance.")
 _READ_ANEW = ("watch.sync_deadline",)
 _LONGEST_LIST = 20
+_START_WITHIN_S = 10.0
+# The names of `formats.PARSERS`, which is not imported here: its libraries are slow to load and the first answer waits.
+_FORMATS = frozenset({"md", "txt"})
 _LONGEST_START_S = 10.0
 
 
@@ -102,6 +108,7 @@ class GrooveDaemon:
         self._started_at = started_at
         self._config_lock = threading.Lock()
         self._late: LateParts | None = None
+        self._has_late = threading.Event()
         self._publish: Publish = lambda _event, _content: None
         self._start_problem = ""
         self._is_settled = threading.Event()
@@ -364,6 +371,8 @@ class GrooveDaemon:
         Raises:
             ConfigError: the file is broken, or the folder is no folder or clashes with another collection.
         """
+        from groove_daemon.config import edit
+
         with self._config_lock:
             before = {collection.name for collection in self.settings.collections}
             edit.add_collection(
@@ -377,6 +386,8 @@ class GrooveDaemon:
 
     def remove_collection(self, name: str, /) -> int:
         """Remove a collection from the configuration and the index; returns how many documents the index forgot."""
+        from groove_daemon.config import edit
+
         with self._config_lock:
             counts = self._index.reader().counts().collections
             edit.remove_collection(self._places.config, name)
@@ -394,6 +405,7 @@ class GrooveDaemon:
         self._loaded = loaded
         if collections_changed and self._late is not None:
             self._late.set_collections(loaded.settings.collections)
+        configure_logs(loaded.settings.log)
         log.info("config.reloaded", changed=list(changed)[:_LONGEST_LIST])
         waiting = tuple(key for key in changed if key.startswith(_NEEDS_RESTART) and key not in _READ_ANEW)
         return dataclasses.replace(_view(loaded), changed=changed, needs_restart=waiting)
@@ -515,6 +527,40 @@ def _resident_bytes() -> int | None:
         return peak or None
 
 
+def configure_logs(settings: LogSettings) -> None:
+    """Write logs as the configuration says."""
+    logs.configure(
+        level=settings.level,
+        form=settings.format,
+        max_file_bytes=settings.max_file_size,
+        files_kept=settings.files_kept,
+    )
+
+
 def read_config_of(places: Places, env: Mapping[str, str], flags: Mapping[str, str]) -> Loaded:
-    """Read the configuration of these places; raises ConfigError."""
-    return load(places.config_to_read, env, flags=flags)
+    """Read the configuration of these places, and check the names in it that only other parts know.
+
+    Raises:
+        ConfigError: the file is wrong.
+    """
+    loaded = load(places.config_to_read, env, flags=flags)
+    settings = loaded.settings
+    problems = unknown_names("index.formats", settings.index.formats, _FORMATS)
+    problems += unknown_names("search.profile", (settings.search.profile,), PROFILES)
+    for collection in settings.collections:
+        problems += unknown_names(f"collections.{collection.name}.formats", collection.formats, _FORMATS)
+    if problems:
+        where = f"{loaded.file}: " if loaded.file else ""
+        raise ConfigError(problems[0], problems=tuple(f"{where}{problem}" for problem in problems))
+    return loaded
+
+
+def unknown_names(key: str, names: Iterable[str], known: Collection[str]) -> list[str]:
+    """One line for each name that is not known, with the nearest one."""
+    problems = []
+    for name in names:
+        if name not in known:
+            close = difflib.get_close_matches(name, known, n=1)
+            hint = f"did you mean {close[0]}?" if close else f"known: {', '.join(sorted(known))}"
+            problems.append(f"{key}: there is no {name!r}; {hint}")
+    return problems

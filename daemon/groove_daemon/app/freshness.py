@@ -7,11 +7,13 @@ everything that came before it.  Until the watcher and the worker run, nothing i
 import threading
 import time
 from collections.abc import Callable, Mapping, Sequence
-from typing import Protocol
+from typing import TYPE_CHECKING, Protocol
 
 from groove_daemon.domain.document import StoredChunk
-from groove_daemon.indexing.worker import IndexWorker
 from groove_daemon.search import Sync
+
+if TYPE_CHECKING:
+    from groove_daemon.indexing.worker import IndexWorker
 
 STARTING = "the daemon is starting: the folders are not compared with the index yet"
 
@@ -51,7 +53,7 @@ class IndexFreshness:
         self._reason = STARTING
         self._up = threading.Event()
 
-    def attach(self, worker: IndexWorker, watcher: BarrierSource) -> None:
+    def attach(self, worker: "IndexWorker", watcher: BarrierSource) -> None:
         """The worker and the watcher run now."""
         self._parts = (worker, watcher)
         self._up.set()

@@ -15,8 +15,7 @@ from types import FrameType
 
 import structlog
 
-from groove_daemon import logs
-from groove_daemon.app.daemon import EarlyParts, GrooveDaemon, read_config_of
+from groove_daemon.app.daemon import EarlyParts, GrooveDaemon, configure_logs, read_config_of
 from groove_daemon.app.places import Places
 from groove_daemon.config.settings import Settings
 from groove_daemon.errors import GrooveError
@@ -46,7 +45,7 @@ def run(places: Places, *, flags: Mapping[str, str], env: Mapping[str, str] = os
     """
     started_at = time.time()
     loaded = read_config_of(places, env, flags)
-    logs.configure(level=loaded.settings.log.level, form=loaded.settings.log.format)
+    configure_logs(loaded.settings.log)
     for warning in loaded.warnings:
         log.warning("config.warning", text=warning)
     notifier = Notifier(env)

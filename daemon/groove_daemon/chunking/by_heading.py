@@ -12,7 +12,7 @@ from pathlib import PurePosixPath
 
 from groove_daemon.chunking.base import TokenOffsets
 from groove_daemon.chunking.breadcrumb import breadcrumb
-from groove_daemon.chunking.quality import quality
+from groove_daemon.chunking.quality import stored_quality
 from groove_daemon.chunking.split import Piece, Splitter
 from groove_daemon.config.settings import IndexSettings
 from groove_daemon.domain.document import ChunkDraft, Section
@@ -274,7 +274,7 @@ class _Drafting:
             byte_start=document.byte_offset(piece.start),
             byte_end=document.byte_offset(piece.end),
             token_count=piece.tokens,
-            quality=quality(content, binary=False),
+            quality=stored_quality(content, binary=False),
         )
         self.drafts.append(draft)
 

@@ -4,6 +4,7 @@ It knows no language but a few placeholders in English and Japanese, and looks a
 """
 
 EMPTY = 0.1
+LEAST_OF_TEXT = 0.3
 _FEW_CHARS = 30
 _SHORT_LINE_CHARS = 80
 _PLACEHOLDERS = frozenset(
@@ -25,6 +26,16 @@ _PLACEHOLDERS = frozenset(
 )
 
 
+def stored_quality(content: str, *, binary: bool) -> float:
+    """The score that a chunk is stored with: `quality`, but at least 0.3 for text that is no mere placeholder.
+
+    0.3 is the default threshold of a search.  Below it a one-line note would never be found by anybody who did not ask
+    for low quality, and an index that hides a note because it is short is not true to the disk.
+    """
+    score = quality(content, binary=binary)
+    return max(score, LEAST_OF_TEXT) if content.strip() and not _is_placeholder(content.strip()) else score
+
+
 def quality(content: str, *, binary: bool) -> float:
     """Score of a chunk's content; lengths count characters of the trimmed content.
 
@@ -38,12 +49,16 @@ def quality(content: str, *, binary: bool) -> float:
     score = 1.0
     if not binary and len(trimmed) < _FEW_CHARS:
         score -= 0.6
-    if _ascii_lower(trimmed.rstrip(".。、, \t")) in _PLACEHOLDERS:
+    if _is_placeholder(trimmed):
         score -= 0.5
     if not binary and "\n" not in trimmed and len(trimmed) < _SHORT_LINE_CHARS:
         score -= 0.3
     # Rounded, because 1 - 0.6 - 0.3 in binary is a little more than the 0.1 that a threshold is compared with.
     return max(0.0, round(score, 6))
+
+
+def _is_placeholder(trimmed: str) -> bool:
+    return _ascii_lower(trimmed.rstrip(".。、, \t")) in _PLACEHOLDERS
 
 
 def _ascii_lower(text: str) -> str:

@@ -446,7 +446,7 @@ class IndexWorker:
         return min((wait for wait in waits if wait is not None), default=None)
 
     def _block(self, error: Exception) -> None:
-        """A step failed, most likely because the store cannot take it: keep everything as it is and try again, at growing intervals."""
+        """A step failed, most likely because the store cannot take it: keep the work, try again less and less often."""
         self._retry_s = min(max(self._retry_s * 2, _FIRST_RETRY_S), _LONGEST_RETRY_S)
         self._blocked_until = self._clock.monotonic() + self._retry_s
         self._store_problem = ("disk full: " if isinstance(error, StoreFull) else "") + str(error)

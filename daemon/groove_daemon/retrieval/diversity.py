@@ -7,8 +7,10 @@ their vectors, or Jaccard overlap of their words.
 """
 
 import re
+from collections import defaultdict
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
+from typing import Protocol
 
 import numpy as np
 from numpy.typing import NDArray
@@ -18,8 +20,17 @@ from groove_daemon.domain.query import Query
 from groove_daemon.domain.ranking import Candidate, Evidence, Ranking
 from groove_daemon.retrieval.trace import StageSkipped, Trace
 
-Similarity = NDArray[np.float64]
+Row = NDArray[np.float64]
 _WORD = re.compile(r"\w+")
+_OVERRIDDEN = "mmr_lambda and mmr_same_doc_penalty have no effect while mmr is off"
+
+
+class Similarity(Protocol):
+    """How like each other some candidates are; rows are worked out as they are asked for."""
+
+    def __getitem__(self, position: int, /) -> Row:
+        """Similarity of one candidate to each, shape (n,), 1 for equals."""
+        ...
 
 
 def min_max(scores: Sequence[float]) -> list[float]:
@@ -32,23 +43,42 @@ def min_max(scores: Sequence[float]) -> list[float]:
     return [(score - low) / (high - low) for score in scores]
 
 
-def cosine_matrix(vectors: Sequence[NDArray[np.float32]]) -> Similarity:
-    """Cosine of each pair, shape (n, n); 0.0 wherever a vector has no length or is not finite."""
-    stacked = np.nan_to_num(np.asarray(vectors, dtype=np.float64), nan=0.0, posinf=0.0, neginf=0.0)
-    norms = np.linalg.norm(stacked, axis=1, keepdims=True)
-    unit = np.divide(stacked, norms, out=np.zeros_like(stacked), where=norms > 0)
-    return np.asarray(unit @ unit.T, dtype=np.float64)
+class Cosine:
+    """Cosines of vectors; 0.0 wherever a vector has no length or is not finite.
+
+    Args:
+        vectors: one for each candidate, all of one length.
+    """
+
+    def __init__(self, vectors: Sequence[NDArray[np.float32]]) -> None:
+        stacked = np.nan_to_num(np.asarray(vectors, dtype=np.float64), nan=0.0, posinf=0.0, neginf=0.0)
+        norms = np.linalg.norm(stacked, axis=1, keepdims=True)
+        self._unit: Row = np.divide(stacked, norms, out=np.zeros_like(stacked), where=norms > 0)
+
+    def __getitem__(self, position: int, /) -> Row:
+        """See `Similarity`."""
+        return np.asarray(self._unit @ self._unit[position], dtype=np.float64)
 
 
-def jaccard_matrix(texts: Sequence[str]) -> Similarity:
-    """Jaccard overlap of the lower-cased words of each pair, shape (n, n); two empty sets are 1.0, one is 0.0."""
-    words = [frozenset(_WORD.findall(text.lower())) for text in texts]
-    result = np.zeros((len(words), len(words)), dtype=np.float64)
-    for row, left in enumerate(words):
-        for column, right in enumerate(words[: row + 1]):
-            union = len(left | right)
-            result[row, column] = result[column, row] = len(left & right) / union if union else 1.0
-    return result
+class Jaccard:
+    """Jaccard overlap of the lower-cased words of texts; two empty sets are 1.0, one is 0.0."""
+
+    def __init__(self, texts: Sequence[str]) -> None:
+        self._words = [frozenset(_WORD.findall(text.lower())) for text in texts]
+        self._sizes = np.array([len(words) for words in self._words], dtype=np.float64)
+        holders: dict[str, list[int]] = defaultdict(list)
+        for position, words in enumerate(self._words):
+            for word in words:
+                holders[word].append(position)
+        self._holders = {word: np.array(positions) for word, positions in holders.items()}
+
+    def __getitem__(self, position: int, /) -> Row:
+        """See `Similarity`."""
+        shared = np.zeros(len(self._words))
+        for word in self._words[position]:
+            shared[self._holders[word]] += 1.0
+        union = self._sizes + self._sizes[position] - shared
+        return np.divide(shared, union, out=np.ones(len(shared)), where=union > 0)
 
 
 def pick(
@@ -64,7 +94,7 @@ def pick(
 
     Args:
         relevance: one number a candidate, 0 to 1.
-        similarity: shape (n, n), 1 for equals.
+        similarity: of the candidates to each other.
         documents: the document of each candidate.
         lambda_: 1 is relevance alone, 0 is difference alone.
         same_doc_penalty: taken off when a chunk of the same document was picked.
@@ -79,11 +109,14 @@ def pick(
     while len(picked) < min(limit, len(relevance)):
         value = np.where(open_, weighted - (1.0 - lambda_) * nearest - penalty, -np.inf)
         best = int(np.argmax(value))
-        nearest = similarity[best].copy() if not picked else np.maximum(nearest, similarity[best])
+        nearest = similarity[best] if not picked else np.maximum(nearest, similarity[best])
         penalty[document == document[best]] = same_doc_penalty
         open_[best] = False
         picked.append(best)
     return picked
+
+
+SimilarityOf = Callable[[Sequence[ChunkId]], tuple[Sequence[ChunkId], Similarity]]
 
 
 @dataclass(frozen=True, slots=True)
@@ -92,10 +125,10 @@ class Diversity:
 
     Args:
         enabled: when False the stage says that it is off.
-        lambda_: see `pick`, 0 to 1.
+        lambda_: see `pick`; brought into 0 to 1.
         same_doc_penalty: see `pick`, 0 to 1.
-        similarity_of: chunk ids to the ids that can be compared, in the given order, and their similarity matrix; a
-            candidate that cannot be compared is dropped.
+        similarity_of: chunk ids to the ids that can be compared, in the given order, and their similarity; a candidate
+            that cannot be compared is dropped.
         documents_of: the document of each chunk.
         overridden: the caller named a parameter of this stage.
         name: the stage's name in the trace.
@@ -104,8 +137,8 @@ class Diversity:
     enabled: bool
     lambda_: float
     same_doc_penalty: float
-    similarity_of: Callable[[Sequence[ChunkId]], tuple[Sequence[ChunkId], Similarity]]
-    documents_of: Callable[[Sequence[ChunkId]], Mapping[ChunkId, DocumentId]]
+    similarity_of: SimilarityOf = field(repr=False, compare=False)
+    documents_of: Callable[[Sequence[ChunkId]], Mapping[ChunkId, DocumentId]] = field(repr=False, compare=False)
     overridden: bool = False
     name: str = "mmr"
 
@@ -113,16 +146,19 @@ class Diversity:
         """Pick `query.limit` candidates."""
         if not self.enabled:
             if self.overridden:
-                trace.note("mmr_lambda and mmr_same_doc_penalty have no effect while mmr is off")
+                trace.note(_OVERRIDDEN)
             raise StageSkipped("off")
+        if len(ranking) < 2:
+            raise StageSkipped("fewer than two candidates")
+        trace.afford(self.name, len(ranking))
         known = {candidate.chunk_id: candidate for candidate in ranking}
         comparable, similarity = self.similarity_of([candidate.chunk_id for candidate in ranking])
         documents = self.documents_of(comparable)
         order = pick(
             min_max([known[chunk_id].score for chunk_id in comparable]),
             similarity,
-            [int(documents[chunk_id]) for chunk_id in comparable],
-            lambda_=self.lambda_,
+            [documents.get(chunk_id, -1) for chunk_id in comparable],
+            lambda_=min(max(self.lambda_, 0.0), 1.0),
             same_doc_penalty=self.same_doc_penalty,
             limit=query.limit,
         )

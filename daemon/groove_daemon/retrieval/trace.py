@@ -1,9 +1,11 @@
 """What happened in one query: every step with its status, reason, time and sizes.
 
 A trace belongs to one query.  Legs of a fusion record into it from two threads at once, hence the lock.  It is also
-where a query learns that it was cancelled or that its budget is spent: `run` checks before each stage.
+where a query learns that it was cancelled, that its time is over (the search fails) or that its budget is spent (stages
+are left out): `run` checks before each stage.
 """
 
+import math
 import threading
 import time
 from collections.abc import Callable, Sized
@@ -11,6 +13,7 @@ from dataclasses import dataclass
 from typing import Literal, TypeVar
 
 from groove_daemon.errors import Cancelled, DeadlineExceeded
+from groove_daemon.retrieval.costs import Costs
 
 Status = Literal["ran", "skipped", "failed"]
 Result = TypeVar("Result", bound=Sized)
@@ -24,6 +27,16 @@ class StageFailed(StageSkipped):
     """The stage should have run and could not; the answer goes on without it and says so."""
 
 
+OUT_OF_BUDGET = "out of budget"
+
+
+class OutOfBudget(StageSkipped):
+    """What is left of the query's budget does not suffice for the stage."""
+
+    def __init__(self) -> None:
+        super().__init__(OUT_OF_BUDGET)
+
+
 @dataclass(frozen=True, slots=True)
 class Step:
     """One stage in one query.  `took_ms` is wall time; `size_in` and `size_out` count candidates."""
@@ -35,6 +48,11 @@ class Step:
     size_in: int
     size_out: int
 
+    @property
+    def is_missing(self) -> bool:
+        """Whether the stage should have done its work and did not."""
+        return self.status == "failed" or self.reason == OUT_OF_BUDGET
+
 
 class Trace:
     """The steps of one query, and its right to go on.
@@ -42,15 +60,27 @@ class Trace:
     Args:
         is_cancelled: asked before each stage; True stops the query with `Cancelled`.
         deadline: monotonic seconds after which the query stops with `DeadlineExceeded`; None for no limit.
+        budget_end: monotonic seconds after which stages are left out; None for no budget.
+        costs: what stages have cost so far; it learns from this query.
     """
 
-    def __init__(self, *, is_cancelled: Callable[[], bool] = lambda: False, deadline: float | None = None) -> None:
+    def __init__(
+        self,
+        *,
+        is_cancelled: Callable[[], bool] = lambda: False,
+        deadline: float | None = None,
+        budget_end: float | None = None,
+        costs: Costs | None = None,
+    ) -> None:
         self._lock = threading.Lock()
         self._steps: list[Step] = []
         self._notes: list[str] = []
+        self._remarks: dict[str, str] = {}
+        self._given_up: set[str] = set()
         self._is_cancelled = is_cancelled
+        self._costs = costs or Costs()
         self.deadline = deadline
-        self.query_vector: object | None = None
+        self.budget_end = budget_end
 
     @property
     def steps(self) -> tuple[Step, ...]:
@@ -65,9 +95,14 @@ class Trace:
             return tuple(dict.fromkeys(self._notes))
 
     def note(self, text: str) -> None:
-        """Add a remark."""
+        """Add a remark for the answer's warnings."""
         with self._lock:
             self._notes.append(text)
+
+    def remark(self, stage: str, text: str) -> None:
+        """Say something about a stage that is running: it becomes the reason of its step."""
+        with self._lock:
+            self._remarks[stage] = text
 
     def check(self) -> None:
         """Stop here if the query may not go on.
@@ -81,8 +116,39 @@ class Trace:
         if self.deadline is not None and time.monotonic() > self.deadline:
             raise DeadlineExceeded("the time allowed for the search is over")
 
+    @property
+    def seconds_left(self) -> float:
+        """What is left of the budget or until the deadline, whichever ends first; infinity without either."""
+        ends = [end for end in (self.deadline, self.budget_end) if end is not None]
+        return min(ends) - time.monotonic() if ends else math.inf
+
+    @property
+    def is_over_budget(self) -> bool:
+        """Whether there is a budget and it is spent."""
+        return self.budget_end is not None and time.monotonic() >= self.budget_end
+
+    def afford(self, stage: str, size: int = 0) -> None:
+        """Begin a stage only when the budget is likely to suffice for `size` candidates.
+
+        Raises:
+            OutOfBudget: it is not.
+        """
+        if self.budget_end is None:
+            return
+        expected = self._costs.expect(stage, size)
+        if self.budget_end - time.monotonic() <= expected:
+            self._costs.fade(stage, size)
+            raise OutOfBudget
+
+    def observe(self, stage: str, size: int, seconds: float) -> None:
+        """Learn what a stage costs."""
+        self._costs.observe(stage, size, seconds)
+
     def run(self, stage: str, work: Callable[[], Result], *, size_in: int, fallback: Result) -> Result:
-        """Run one stage, time it, and record it; a skipped or failed stage yields `fallback`."""
+        """Run one stage, time it, and record it; a skipped or failed stage yields `fallback`.
+
+        A statement that was stopped because the budget is spent counts as a stage left out.
+        """
         self.check()
         began = time.perf_counter()
         status: Status = "ran"
@@ -93,12 +159,28 @@ class Trace:
             status, reason, result = "failed", str(failure), fallback
         except StageSkipped as skip:
             status, reason, result = "skipped", str(skip), fallback
-        self.record(stage, status, reason, (time.perf_counter() - began) * 1000, size_in, len(result))
+        except Cancelled:
+            if self._is_cancelled() or not self.is_over_budget:
+                raise
+            status, reason, result = "skipped", OUT_OF_BUDGET, fallback
+        seconds = time.perf_counter() - began
+        if status == "ran":
+            self._costs.observe(stage, size_in, seconds)
+        self.record(stage, status, reason, seconds * 1000, size_in, len(result))
         return result
 
     def record(
         self, stage: str, status: Status, reason: str, took_ms: float, size_in: int = 0, size_out: int = 0
     ) -> None:
-        """Record a step that was timed elsewhere."""
+        """Record a step that was timed elsewhere; a stage that was given up is recorded no more."""
         with self._lock:
-            self._steps.append(Step(stage, status, reason, took_ms, size_in, size_out))
+            said = self._remarks.pop(stage, "")
+            if stage not in self._given_up:
+                self._steps.append(Step(stage, status, reason or said, took_ms, size_in, size_out))
+
+    def give_up(self, stage: str) -> None:
+        """A stage that runs elsewhere is no longer waited for; nothing if it has ended."""
+        with self._lock:
+            if all(step.stage != stage for step in self._steps):
+                self._steps.append(Step(stage, "skipped", OUT_OF_BUDGET, 0.0, 0, 0))
+            self._given_up.add(stage)

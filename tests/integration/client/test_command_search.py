@@ -132,6 +132,7 @@ def test_remarks_go_to_standard_error_a_line_each(groovectl, socket_path):
         fresh=False,
         stale_reason="500 ms were not enough",
         low_confidence=True,
+        filter_applied={"min_confidence_ratio": 1.5},
         degraded=[{"stage": "dense", "reason": "model\nloading"}],
         pending_vectors=3,
         warnings=["wörter\x1b[2J left out"],

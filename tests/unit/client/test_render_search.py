@@ -132,7 +132,10 @@ def test_file_uri_escapes_bytes():
     [
         ({"fresh": False, "stale_reason": "a watcher is dead"}, "not fresh: a watcher is dead"),
         ({"fresh": False}, "not fresh: the index lags behind the files"),
-        ({"low_confidence": True}, "low confidence: the best hits stand out little from the rest"),
+        (
+            {"low_confidence": True, "filter_applied": {"min_confidence_ratio": 1.2}},
+            "low confidence: the best hits stand out little from the rest",
+        ),
         (
             {"degraded": [{"stage": "dense", "reason": "loading"}, {"stage": "title", "reason": "loading"}]},
             "without dense, title: loading",
@@ -149,3 +152,7 @@ def test_remark_tells_what_is_unusual(fields, remark):
 
 def test_ordinary_answer_has_no_remarks():
     assert remarks(make_answer(make_hit())) == []
+
+
+def test_low_confidence_is_not_remarked_on_when_nobody_asked():
+    assert remarks(make_answer(make_hit()) | {"low_confidence": True}) == []
