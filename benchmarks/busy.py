@@ -9,11 +9,14 @@ from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field
 from pathlib import Path
 from statistics import median
+from typing import Literal
 
 from benchmarks.figures import ms, percentile, spread
 from benchmarks.table import Report, Row, at_most
 from benchmarks.world import Daemon, World, is_indexed, say, tempfile_folder
 from groove_client.client import Client
+
+Freshness = Literal["sync", "none"]
 
 BAR = 2.0
 CYCLES = 3
@@ -32,7 +35,7 @@ class Taken:
     stages: dict[str, list[float]] = field(default_factory=dict)
     odd: dict[str, int] = field(default_factory=dict)
 
-    def add(self, client: Client, question: str, freshness: str) -> None:
+    def add(self, client: Client, question: str, freshness: Freshness) -> None:
         """Ask once, and wait for the pace."""
         began = time.perf_counter()
         answer = client.search(question, limit=LIMIT, freshness=freshness, explain=True)
@@ -85,7 +88,7 @@ def measure(world: World, *, rounds: int) -> Report:  # noqa: ARG001 (the signat
     return Report((row,), details, figures)
 
 
-def _ask_quietly(client: Client, questions: Iterator[str], taken: Taken, freshness: str, count: int) -> None:
+def _ask_quietly(client: Client, questions: Iterator[str], taken: Taken, freshness: Freshness, count: int) -> None:
     for _ in range(count):
         taken.add(client, next(questions), freshness)
 
@@ -100,9 +103,9 @@ def _index_beside(
         other.add_collection(str(folder), name=folder.name)
         is_done = _watched(lambda: is_indexed(other))
         while not is_done():
-            for number in range(10):
-                kind, taken = ("sync", sync_busy) if number == 9 else ("none", busy)
-                taken.add(client, next(questions), kind)
+            for _ in range(9):
+                busy.add(client, next(questions), "none")
+            sync_busy.add(client, next(questions), "sync")
         rate = (other.status().index.vectors - before) / (time.perf_counter() - began)
         other.remove_collection(folder.name)
         daemon.until(lambda: is_indexed(other), 60)

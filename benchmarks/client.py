@@ -35,7 +35,12 @@ def measure(world: World, *, rounds: int) -> Report:
             "not fresh": lambda: run(
                 [str(BIN / "groovectl"), "search", "--freshness", "none", next(questions)], daemon.env
             ),
-            "version": lambda: run([str(BIN / "groovectl"), "version"], daemon.env),
+            # How much of it is the start of the command: it finds no daemon, and says so.
+            "no daemon": lambda: run(
+                [str(BIN / "groovectl"), "--no-start", "search", next(questions)],
+                {**daemon.env, "GROOVE_SOCKET": f"{daemon.socket}.none"},
+                expected=3,
+            ),
         }
         taken = in_turns(measures, rounds=runs, warm_up=3)
         inside = _inside(daemon, questions)
@@ -67,15 +72,16 @@ def _inside(daemon: Daemon, questions: Iterator[str]) -> list[float]:
         return [client.search(next(questions)).took_ms / 1000 for _ in range(40)]
 
 
-def run(arguments: Sequence[str], env: Mapping[str, str]) -> float:
+def run(arguments: Sequence[str], env: Mapping[str, str], *, expected: int = 0) -> float:
     """Seconds from the start of a process to its end."""
-    discard = [(os.POSIX_SPAWN_OPEN, 1, "/dev/null", os.O_WRONLY, 0)]
+    discard = [(os.POSIX_SPAWN_OPEN, number, "/dev/null", os.O_WRONLY, 0) for number in (1, 2)]
     began = time.perf_counter()
     pid = os.posix_spawn(arguments[0], list(arguments), env, file_actions=discard)
     _, status = os.waitpid(pid, 0)
     took = time.perf_counter() - began
-    if os.waitstatus_to_exitcode(status):
-        raise SystemExit(f"{' '.join(arguments)} ended with {os.waitstatus_to_exitcode(status)}")
+    code = os.waitstatus_to_exitcode(status)
+    if code != expected:
+        raise SystemExit(f"{' '.join(arguments)} ended with {code}")
     return took
 
 

@@ -46,7 +46,7 @@ def _documented(file: Path) -> Iterator[Section]:
     for node in ast.walk(tree):
         if isinstance(node, ast.FunctionDef | ast.ClassDef):
             text = _as_prose(ast.get_docstring(node) or "")
-            if SHORTEST <= len(text):
+            if len(text) >= SHORTEST:
                 yield f"{node.name.strip('_').replace('_', ' ')} in {file.stem}", text[:LONGEST]
 
 

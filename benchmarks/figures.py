@@ -52,5 +52,6 @@ def ms(seconds: float) -> str:
 
 
 def spread(values: Sequence[float]) -> str:
-    """Median and quartiles of seconds, for people."""
-    return f"p50 {ms(median(values))} (p25 {ms(percentile(values, 0.25))}, p75 {ms(percentile(values, 0.75))}, p95 {ms(percentile(values, 0.95))}, n {len(values)})"
+    """Median, quartiles and tail of seconds, for people."""
+    low, high, tail = (ms(percentile(values, share)) for share in (0.25, 0.75, 0.95))
+    return f"p50 {ms(median(values))} (p25 {low}, p75 {high}, p95 {tail}, n {len(values)})"

@@ -32,8 +32,7 @@ def measure(world: World, *, rounds: int) -> Report:  # noqa: ARG001 (the signat
         world.keep(daemon.index)
     mb = asked["VmRSS"] / 1e6
     details = (
-        f"{SECTIONS} sections became {chunks} chunks; start to last vector {took:.0f} s"
-        f" ({ms(took / chunks)} a chunk)",
+        f"{SECTIONS} sections became {chunks} chunks; start to last vector {took:.0f} s ({ms(took / chunks)} a chunk)",
         f"resident MB: model ready {ready['VmRSS'] / 1e6:.0f}, after the index {indexed['VmRSS'] / 1e6:.0f},"
         f" after the queries {mb:.0f} (anonymous {asked['RssAnon'] / 1e6:.0f}, files {asked['RssFile'] / 1e6:.0f}),"
         f" highest ever {asked['VmHWM'] / 1e6:.0f}",

@@ -51,7 +51,9 @@ def _parser() -> argparse.ArgumentParser:
         epilog="parts:\n" + "\n".join(f"  {name:<12} {text}" for name, text in PARTS.items()),
         formatter_class=argparse.RawDescriptionHelpFormatter,
     )
-    parser.add_argument("--only", action="append", choices=list(PARTS), metavar="PART", help="this part; may be repeated")
+    parser.add_argument(
+        "--only", action="append", choices=list(PARTS), metavar="PART", help="this part; may be repeated"
+    )
     parser.add_argument("--rounds", type=int, default=7, help="how often whole runs are repeated (default: 7)")
     parser.add_argument("--keep-index", action="store_true", help="use the kept index although the code has changed")
     parser.add_argument("--strict", action="store_true", help="exit with 1 when a bar is missed")

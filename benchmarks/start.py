@@ -8,10 +8,13 @@ import re
 import time
 from collections.abc import Iterator
 from statistics import median
+from typing import Literal
 
 from benchmarks.figures import ms, spread
 from benchmarks.table import Report, Row, at_most
 from benchmarks.world import Daemon, World, say
+
+Freshness = Literal["sync", "none"]
 
 BAR_TEXT_S, BAR_HYBRID_S = 0.5, 2.5
 _LONGEST_S = 60.0
@@ -19,27 +22,28 @@ _LONGEST_S = 60.0
 
 def measure(world: World, *, rounds: int) -> Report:
     """`rounds` starts of each kind, in turns, after one that counts for nothing."""
+    kinds: tuple[Freshness, Freshness] = ("none", "sync")
     taken: dict[str, list[float]] = {
-        f"{kind} {freshness}": [] for freshness in ("none", "sync") for kind in ("connected", "text", "hybrid")
+        f"{moment} {kind}": [] for kind in kinds for moment in ("connected", "text", "hybrid")
     }
     logs: list[str] = []
     with world.daemon() as daemon:
         questions = iter(world.questions(20_000, seed=19))
         say("start: starting again and again ...")
         for number in range(-2, 2 * max(7, rounds)):
-            freshness = ("none", "sync")[number % 2]
+            freshness = kinds[number % 2]
             daemon.log.unlink(missing_ok=True)
             moments = _one_start(daemon, freshness, questions)
             daemon.stop()
             if number >= 0:
-                for kind, moment in moments.items():
-                    taken[f"{kind} {freshness}"].append(moment)
+                for what, moment in moments.items():
+                    taken[f"{what} {freshness}"].append(moment)
         logs = _milestones(daemon.log.read_text(encoding="utf-8", errors="replace"))
     text, hybrid = median(taken["text none"]), median(taken["hybrid none"])
     rows = (
-        Row("exec of the daemon to the first full-text answer", f"{text:.2f} s", f"<= {BAR_TEXT_S} s", at_most(text, BAR_TEXT_S)),
-        Row("exec of the daemon to the first hybrid answer", f"{hybrid:.2f} s", f"<= {BAR_HYBRID_S} s", at_most(hybrid, BAR_HYBRID_S)),
-    )  # fmt: skip
+        _row("exec of the daemon to the first full-text answer", text, BAR_TEXT_S),
+        _row("exec of the daemon to the first hybrid answer", hybrid, BAR_HYBRID_S),
+    )
     sync = median(taken["text sync"])
     details = (
         *(f"{name:<15} {spread(values)}" for name, values in taken.items()),
@@ -51,7 +55,11 @@ def measure(world: World, *, rounds: int) -> Report:
     return Report(rows, details, {"s": taken})
 
 
-def _one_start(daemon: Daemon, freshness: str, questions: Iterator[str]) -> dict[str, float]:
+def _row(what: str, seconds: float, bar: float) -> Row:
+    return Row(what, f"{seconds:.2f} s", f"<= {bar} s", at_most(seconds, bar))
+
+
+def _one_start(daemon: Daemon, freshness: Freshness, questions: Iterator[str]) -> dict[str, float]:
     began = daemon.spawn()
     moments: dict[str, float] = {}
     with daemon.client(_LONGEST_S) as client:

@@ -38,9 +38,7 @@ def at_least(value: float, bar: float) -> str:
 def columns(rows: Sequence[Sequence[str]], *, gap: str = "  ") -> list[str]:
     """Lines of aligned columns, left-aligned, without spaces at the end."""
     widths = [max(map(len, column)) for column in zip(*rows, strict=True)]
-    return [
-        gap.join(cell.ljust(width) for cell, width in zip(row, widths, strict=True)).rstrip() for row in rows
-    ]
+    return [gap.join(cell.ljust(width) for cell, width in zip(row, widths, strict=True)).rstrip() for row in rows]
 
 
 def render(rows: Sequence[Row]) -> list[str]:

@@ -106,9 +106,7 @@ class World:
         return self.kept_index
 
     @contextmanager
-    def daemon(
-        self, *, notes: Path | None = None, settings: str = "", with_index: bool = True
-    ) -> Iterator["Daemon"]:
+    def daemon(self, *, notes: Path | None = None, settings: str = "", with_index: bool = True) -> Iterator["Daemon"]:
         """A daemon that is not started yet, with a copy of the kept index."""
         with tempfile_folder() as home:
             daemon = Daemon(home, {"notes": notes or self.notes}, cache=self.cache, settings=settings)
@@ -219,11 +217,17 @@ class Daemon:
     def until(self, is_so: Callable[[], bool], within_s: float) -> None:
         """Poll until it is so."""
         deadline = time.monotonic() + within_s
-        while not is_so():
-            if self.has_ended or time.monotonic() > deadline:
-                tail = self.log.read_text(errors="replace")[-2000:]
-                raise SystemExit(f"the daemon did not get so far; its log ends with:\n{tail}")
-            time.sleep(0.05)
+        try:
+            while not is_so():
+                if time.monotonic() > deadline:
+                    raise SystemExit(f"the daemon did not get so far in {within_s:.0f} s; {self._end_of_log()}")
+                time.sleep(0.05)
+        except ClientError as error:
+            code = None if self._process is None else self._process.poll()
+            raise SystemExit(f"{error} (exit code {code}); {self._end_of_log()}") from error
+
+    def _end_of_log(self) -> str:
+        return f"its log ends with:\n{self.log.read_text(errors='replace')[-3000:]}"
 
     def wait_indexed(self) -> None:
         """Wait until every passage has its vector."""

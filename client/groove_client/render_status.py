@@ -29,7 +29,7 @@ def status(answer: Fields, screen: Screen) -> str:
 
 
 def _headline(answer: Fields, index: Fields, screen: Screen) -> str:
-    waiting = _waiting(answer, index)
+    waiting = [*_waiting(answer, index), *_trouble(answer)]
     state = text_of(answer, "state") or "unknown"
     if state == "ready" and not waiting:
         return screen.style("up to date", "good") + "\n"
@@ -49,6 +49,15 @@ def _waiting(answer: Fields, index: Fields) -> list[str]:
     if vectors:
         found.append(f"{counted(vectors, 'passage')} without a vector yet")
     return found
+
+
+def _trouble(answer: Fields) -> list[str]:
+    """What keeps notes from being found and does not pass by itself; the lines below tell more."""
+    collections = rows_of(answer, "collections")
+    failed = sum(number_of(each, "failed") for each in collections)
+    problems = sum(len(texts_of(each, "problems")) for each in collections) + len(texts_of(answer, "problems"))
+    found = [f"{counted(failed, 'file')} failed"] if failed else []
+    return [*found, counted(problems, "problem")] if problems else found
 
 
 def progress_line(progress: Fields) -> str:

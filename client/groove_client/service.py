@@ -128,7 +128,20 @@ class _Log:
         self._begin = 0
 
     def opened(self) -> BinaryIO:
-        """Open it for appending; a long one is put aside first."""
+        """Open it for appending; a long one is put aside first.
+
+        Raises:
+            StartFailed: it cannot be written.
+        """
+        try:
+            return self._opened()
+        except OSError as error:
+            said = (error.strerror or "").lower()
+            raise StartFailed(
+                f"the daemon's log {self.path} cannot be written: {said}; `grooved run` logs to the terminal"
+            ) from error
+
+    def _opened(self) -> BinaryIO:
         os.makedirs(os.path.dirname(self.path), mode=0o700, exist_ok=True)
         if os.path.exists(self.path) and os.path.getsize(self.path) > LOG_BYTES:
             os.replace(self.path, self.path + ".1")

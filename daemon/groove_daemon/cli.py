@@ -5,6 +5,7 @@ imported before the command line was understood.
 """
 
 import argparse
+import gc
 import os
 import sys
 from collections.abc import Sequence
@@ -104,6 +105,8 @@ def _add_config(parser: argparse.ArgumentParser) -> None:
 
 
 def _run(arguments: argparse.Namespace) -> int:
+    # Nothing that is imported becomes garbage; `run` turns the search for it on again when the socket is served.
+    gc.disable()
     from groove_daemon.app.places import find_places
     from groove_daemon.app.run import run
     from groove_daemon.config.load import flags_from

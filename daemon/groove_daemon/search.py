@@ -5,28 +5,35 @@ What always holds: an answer that says `fresh` reflects every change completed b
 run is named in `degraded`; all reads of one answer come from one snapshot of the index.
 """
 
+import threading
 import time
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from dataclasses import dataclass, field, replace
 from typing import Literal, Protocol
 
 import structlog
 
 from groove_daemon.config.settings import SearchSettings
-from groove_daemon.domain.document import StoredChunk
+from groove_daemon.domain.clock import Clock, SystemClock
+from groove_daemon.domain.document import ChunkId, StoredChunk
 from groove_daemon.domain.hit import Hit
 from groove_daemon.domain.query import Filters, Query
 from groove_daemon.domain.ranking import Ranking
 from groove_daemon.errors import InvalidParams
-from groove_daemon.models.base import Embedder
-from groove_daemon.retrieval.compile import compile_query
+from groove_daemon.models.base import Embedder, PairScorer
+from groove_daemon.retrieval.compile import PHRASE_CAP, compile_query
 from groove_daemon.retrieval.confidence import low_confidence
+from groove_daemon.retrieval.costs import Costs
 from groove_daemon.retrieval.expand import expand
-from groove_daemon.retrieval.pipeline import Parts, build_pipeline
+from groove_daemon.retrieval.pipeline import Parts, Profile, build_pipeline, profile_of
 from groove_daemon.retrieval.present import Expand, Shown, present
 from groove_daemon.retrieval.probe import Mode, Probe
+from groove_daemon.retrieval.rerank import Reranking, ScoreCache, decide
+from groove_daemon.retrieval.sources import Sources
 from groove_daemon.retrieval.trace import Step, Trace
 from groove_daemon.store.index import Index
+from groove_daemon.store.reader import Reader
 from groove_daemon.workers import Workers
 
 log = structlog.get_logger()
@@ -128,13 +135,23 @@ class Freshness(Protocol):
 class SearchSetup:
     """What the configuration says about searches, read anew for each call.
 
-    `roots` maps collections to their folders; `sync_deadline_s` and `timeout_s` are seconds.
+    `roots` maps collections to their folders, `sources` to what kind of memory they are; `sync_deadline_s` and
+    `timeout_s` are seconds.
     """
 
     settings: SearchSettings
     roots: Mapping[str, str]
     sync_deadline_s: float
     timeout_s: float
+    sources: Sources = field(default_factory=dict)
+
+
+def _no_scorer() -> PairScorer | None:
+    return None
+
+
+def _not_recorded(_chunk_ids: Sequence[ChunkId]) -> None:
+    """Accesses go nowhere."""
 
 
 class SearchService:
@@ -146,6 +163,9 @@ class SearchService:
         embedder: gives the model, None when there is none on purpose; may raise `ModelError`.
         freshness: see `Freshness`.
         workers: where vector legs run beside full text.
+        scorer: gives the reranker, None when none is set; may raise `ModelError`.
+        record_accesses: told which chunks were returned by a profile that counts it; returns at once, never raises.
+        clock: for the age of notes.
     """
 
     def __init__(
@@ -156,12 +176,20 @@ class SearchService:
         embedder: Callable[[], Embedder | None],
         freshness: Freshness,
         workers: Workers,
+        scorer: Callable[[], PairScorer | None] = _no_scorer,
+        record_accesses: Callable[[Sequence[ChunkId]], None] = _not_recorded,
+        clock: Clock | None = None,
     ) -> None:
         self._setup = setup
         self._index = index
         self._embedder = embedder
         self._freshness = freshness
         self._workers = workers
+        self._scorer = scorer
+        self._record_accesses = record_accesses
+        self._clock = clock or SystemClock()
+        self._scores = ScoreCache()
+        self._costs = Costs()
 
     def search(self, call: SearchCall, is_cancelled: Callable[[], bool]) -> SearchResult:
         """Answer one search.
@@ -173,69 +201,129 @@ class SearchService:
             DeadlineExceeded: the configured longest time is over.
         """
         began = time.monotonic()
-        setup = self._setup()
-        settings = effective_settings(call, setup.settings)
-        _check_collections(call.filters.collections, setup.roots)
-        filters = replace(call.filters, min_quality=_quality_threshold(call, setup.settings))
-        query = compile_query(call.text, limit=settings.limit, filters=filters)
-        profile = call.profile or settings.profile
-        trace = Trace(is_cancelled=is_cancelled, deadline=began + setup.timeout_s)
-
-        sync = self._sync(call, setup, trace, is_cancelled=is_cancelled, began=began)
-        answer = self._answer(query, profile, settings, setup, trace)
-        changed = self._freshness.changed([hit.chunk for hit in answer.hits])
-        if changed and call.freshness == "sync":
+        plan = self._plan(call, is_cancelled, began)
+        look = self._look(plan)
+        if look.changed and call.freshness == "sync" and not look.trace.is_over_budget:
             # The files moved on between the sync and the answer: look once more, then say what is still behind.
-            sync = self._sync(call, setup, trace, is_cancelled=is_cancelled, began=time.monotonic())
-            answer = self._answer(query, profile, settings, setup, trace)
-            changed = self._freshness.changed([hit.chunk for hit in answer.hits])
-        hits = _as_on_disk(answer.hits, changed)
-        if changed:
+            look = self._look(plan)
+        hits = _as_on_disk(look.answer.hits, look.changed)
+        sync = look.sync
+        if look.changed:
             sync = replace(sync, fresh=False, reason=sync.reason or "files of this answer changed while it was made")
+        if hits and plan.profile.records_accesses:
+            self._record_accesses([hit.chunk.chunk_id for hit in hits])
+        steps = look.trace.steps
         return SearchResult(
             hits=hits,
-            mode=answer.mode,
-            generation=answer.generation,
+            mode=look.answer.mode,
+            generation=look.answer.generation,
             fresh=sync.fresh,
             stale_reason=sync.reason,
-            low_confidence=low_confidence([hit.score for hit in hits], ratio=settings.min_confidence_ratio),
-            filter_applied=filter_applied(call, query),
-            degraded=tuple(Degraded(step.stage, step.reason) for step in trace.steps if step.status == "failed"),
-            warnings=(*_cap_warnings(query), *trace.notes),
+            low_confidence=low_confidence([hit.score for hit in hits], ratio=plan.settings.min_confidence_ratio),
+            filter_applied=filter_applied(call, plan.query),
+            degraded=tuple(Degraded(step.stage, step.reason) for step in steps if step.is_missing),
+            warnings=(*_cap_warnings(plan.query), *look.trace.notes),
             pending_vectors=sync.pending_vectors,
             took_ms=(time.monotonic() - began) * 1000,
-            profile=profile,
-            steps=trace.steps if call.explain else (),
+            profile=plan.profile_name,
+            steps=steps if call.explain else (),
         )
 
-    def _sync(
-        self, call: SearchCall, setup: SearchSetup, trace: Trace, *, is_cancelled: Callable[[], bool], began: float
-    ) -> Sync:
-        collections = call.filters.collections
-        start = time.perf_counter()
-        if call.freshness == "none":
-            sync = self._freshness.unverified(collections)
+    def _plan(self, call: SearchCall, is_cancelled: Callable[[], bool], began: float) -> "_Plan":
+        """Check the call and work out what is in effect for it."""
+        setup = self._setup()
+        name = call.profile or setup.settings.profile
+        profile = profile_of(name)
+        _check_params(call, name, profile)
+        _check_collections(call.filters.collections, setup.roots)
+        settings = effective_settings(call, setup.settings, profile)
+        filters = replace(call.filters, min_quality=_quality_threshold(call, setup.settings))
+        return _Plan(
+            call=call,
+            setup=setup,
+            profile_name=name,
+            profile=profile,
+            settings=settings,
+            query=compile_query(call.text, limit=settings.limit, filters=filters),
+            is_cancelled=is_cancelled,
+            deadline=began + setup.timeout_s,
+            budget_end=None if call.within_ms is None else began + call.within_ms / 1000,
+        )
+
+    def _look(self, plan: "_Plan") -> "_Look":
+        """Bring the index up to date, search it, and see whether the files found are as indexed."""
+        trace = Trace(
+            is_cancelled=plan.is_cancelled, deadline=plan.deadline, budget_end=plan.budget_end, costs=self._costs
+        )
+        sync = self._sync(plan, trace)
+        answer = self._answer(plan, trace)
+        return _Look(trace, sync, answer, self._freshness.changed([hit.chunk for hit in answer.hits]))
+
+    def _sync(self, plan: "_Plan", trace: Trace) -> Sync:
+        collections = plan.call.filters.collections
+        if plan.call.freshness == "none":
             trace.record("sync", "skipped", "off", 0.0)
-            return sync
-        sync = self._freshness.sync(collections, deadline=began + setup.sync_deadline_s, is_cancelled=is_cancelled)
+            return self._freshness.unverified(collections)
+        start, now = time.perf_counter(), time.monotonic()
+        deadline = min(now + plan.setup.sync_deadline_s, plan.deadline)
+        if plan.budget_end is not None:
+            # The other half is for the search itself.
+            deadline = min(deadline, now + max(0.0, plan.budget_end - now) / 2)
+        sync = self._freshness.sync(collections, deadline=deadline, is_cancelled=plan.is_cancelled)
         trace.record("sync", "ran", sync.reason, (time.perf_counter() - start) * 1000)
         trace.check()
         return sync
 
-    def _answer(
-        self, query: Query, profile: str, settings: SearchSettings, setup: SearchSetup, trace: Trace
-    ) -> "_Answer":
+    def _answer(self, plan: "_Plan", trace: Trace) -> "_Answer":
         reader = self._index.reader()
+        query, settings = plan.query, plan.settings
         with reader.snapshot() as generation:
-            probe = Probe(query, reader=reader, vectors=self._index.vectors, embedder=self._embedder)
+            probe = Probe(
+                query,
+                reader=reader,
+                vectors=self._index.vectors,
+                embedder=self._embedder,
+                patient_until=plan.deadline if plan.budget_end is None else plan.budget_end,
+            )
             ranking: Ranking = ()
             if query.limit > 0:
-                parts = Parts(settings=settings, probe=probe, workers=self._workers)
-                ranking = build_pipeline(profile, parts).retrieve(query, trace)
+                parts = Parts(
+                    settings=settings,
+                    probe=probe,
+                    workers=self._workers,
+                    reranking=self._reranking(plan),
+                    scores=self._scores,
+                    mmr_overridden=plan.call.mmr_lambda is not None or plan.call.mmr_same_doc_penalty is not None,
+                    sources=plan.setup.sources,
+                    now=self._clock.now(),
+                )
+                with _interrupted(reader, plan.budget_end):
+                    ranking = build_pipeline(plan.profile_name, parts).retrieve(query, trace)
             start = time.perf_counter()
-            hits = present(ranking, query, reader=reader, roots=setup.roots, expand=_expansion(settings))
-            trace.record("present", "ran", "", (time.perf_counter() - start) * 1000, len(ranking), len(hits))
+            hits = present(ranking, query, reader=reader, roots=plan.setup.roots, expand=_expansion(settings))
+            reason = "with more of the document around each hit" if settings.parent_retriever.enabled else ""
+            trace.record("present", "ran", reason, (time.perf_counter() - start) * 1000, len(ranking), len(hits))
             return _Answer(hits, probe.mode, generation)
+
+    def _reranking(self, plan: "_Plan") -> Reranking:
+        if "rerank" in plan.profile.lacks:
+            return Reranking()
+        return decide(plan.call.rerank, by_default=plan.settings.rerank_by_default, scorer=self._scorer)
+
+
+@dataclass(frozen=True, slots=True)
+class _Plan:
+    """One call with everything that is in effect for it; `deadline` and `budget_end` are monotonic seconds."""
+
+    call: SearchCall
+    setup: SearchSetup
+    profile_name: str
+    profile: Profile
+    settings: SearchSettings
+    query: Query
+    is_cancelled: Callable[[], bool]
+    deadline: float
+    budget_end: float | None
 
 
 @dataclass(frozen=True, slots=True)
@@ -245,7 +333,42 @@ class _Answer:
     generation: int
 
 
-def effective_settings(call: SearchCall, settings: SearchSettings) -> SearchSettings:
+@dataclass(frozen=True, slots=True)
+class _Look:
+    """One pass over the index; `changed` is what `Freshness.changed` says of its hits."""
+
+    trace: Trace
+    sync: Sync
+    answer: _Answer
+    changed: Mapping[int, bool]
+
+
+@contextmanager
+def _interrupted(reader: Reader, at: float | None) -> Iterator[None]:
+    """Stop the statement that runs in `reader` at that moment (monotonic), if it comes before the block ends."""
+    if at is None:
+        yield
+        return
+    lock = threading.Lock()
+    is_inside = True
+
+    def stop() -> None:
+        with lock:
+            if is_inside:
+                reader.interrupt()
+
+    timer = threading.Timer(max(0.0, at - time.monotonic()), stop)
+    timer.daemon = True
+    timer.start()
+    try:
+        yield
+    finally:
+        with lock:
+            is_inside = False
+        timer.cancel()
+
+
+def effective_settings(call: SearchCall, settings: SearchSettings, profile: Profile) -> SearchSettings:
     """The configured settings with what the call asks for in their place."""
     mmr = replace(
         settings.mmr,
@@ -258,10 +381,17 @@ def effective_settings(call: SearchCall, settings: SearchSettings) -> SearchSett
     parent = settings.parent_retriever
     if call.parent_retriever is not None:
         parent = replace(parent, enabled=call.parent_retriever)
+    memory = replace(
+        settings.memory,
+        min_score=settings.memory.min_score if call.min_score is None else call.min_score,
+        mmr=settings.memory.mmr if call.mmr is None else call.mmr,
+        mmr_lambda=settings.memory.mmr_lambda if call.mmr_lambda is None else call.mmr_lambda,
+    )
     return replace(
         settings,
-        limit=settings.limit if call.limit is None else call.limit,
+        limit=profile.default_limit(settings) if call.limit is None else call.limit,
         mmr=mmr,
+        memory=memory,
         parent_retriever=parent,
         min_confidence_ratio=(
             settings.min_confidence_ratio if call.min_confidence_ratio is None else call.min_confidence_ratio
@@ -274,6 +404,14 @@ def _quality_threshold(call: SearchCall, settings: SearchSettings) -> float:
     if call.include_low_quality:
         return 0.0
     return settings.min_quality if call.min_quality is None else call.min_quality
+
+
+def _check_params(call: SearchCall, name: str, profile: Profile) -> None:
+    for field_name in profile.lacks:
+        if getattr(call, field_name) not in (None, False):
+            raise InvalidParams(
+                f"{field_name}: the profile {name!r} has no such stage", hint="leave it out", field=field_name
+            )
 
 
 def _check_collections(wanted: Sequence[str], known: Mapping[str, str]) -> None:
@@ -303,13 +441,16 @@ def _as_on_disk(hits: Sequence[Hit], changed: Mapping[int, bool]) -> tuple[Hit, 
 
 
 def _cap_warnings(query: Query) -> list[str]:
+    """What the caps cut off: the search still answers, so the loss would be silent."""
     warnings = []
     if query.dropped_phrases:
-        warnings.append(f"the query has more than 32 phrases; {query.dropped_phrases} were not searched for")
+        warnings.append(f"only the first {PHRASE_CAP} phrases are searched for; {query.dropped_phrases} were left out")
     if query.dropped_exclusions:
         warnings.append(
-            f"the query has more than 32 excluded phrases; {query.dropped_exclusions} exclude nothing, so more is found"
+            f"only the first {PHRASE_CAP} exclusions remove, so more is found; {query.dropped_exclusions} were left out"
         )
+    if warnings:
+        log.warning("search.query_capped", phrases=query.dropped_phrases, exclusions=query.dropped_exclusions)
     return warnings
 
 
@@ -328,6 +469,8 @@ def filter_applied(call: SearchCall, query: Query) -> dict[str, object]:
         values = getattr(call.filters, name)
         if values:
             applied[name] = list(values)
+    if call.min_score is not None:
+        applied["min_score"] = call.min_score
     if call.min_confidence_ratio is not None:
         applied["min_confidence_ratio"] = call.min_confidence_ratio
     if query.exclusions:

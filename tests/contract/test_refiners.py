@@ -2,17 +2,53 @@
 
 import copy
 
+import numpy as np
 import pytest
 
+from groove_daemon.domain.document import DocumentId
 from groove_daemon.domain.ranking import Ranking
 from groove_daemon.retrieval.base import Refiner
 from groove_daemon.retrieval.compose import Off
+from groove_daemon.retrieval.diversity import Cosine, Diversity
+from groove_daemon.retrieval.rerank import Rerank, Reranking, ScoreCache
 from groove_daemon.retrieval.trace import StageFailed, StageSkipped, Trace
 from groove_daemon.retrieval.truncate import Truncate
-from support.retrieval import RaisingStage, make_query, make_ranking
+from groove_daemon.retrieval.weighing import ContentFree, Factor, MinScore
+from support.retrieval import FixedScorer, RaisingStage, make_chunk, make_query, make_ranking
+
+CHUNKS = {number: make_chunk(number, text) for number, text in ((1, "a"), (2, "# b"), (3, "c"), (9, "d"))}
+
+
+def chunks_of(chunk_ids):
+    return {chunk_id: CHUNKS[chunk_id] for chunk_id in chunk_ids if chunk_id in CHUNKS}
+
+
+def rerank(**scores: float) -> Rerank:
+    return Rerank(Reranking(FixedScorer(scores)), chunks_of, ScoreCache())
+
+
+def diversity() -> Diversity:
+    return Diversity(
+        True,
+        0.5,
+        0.1,
+        lambda chunk_ids: (chunk_ids, Cosine([np.array([chunk_id % 3, 1.0]) for chunk_id in chunk_ids])),
+        lambda chunk_ids: {chunk_id: DocumentId(chunk_id % 2) for chunk_id in chunk_ids},
+    )
+
 
 REFINERS: dict[str, Refiner] = {
     "truncate": Truncate(),
+    "truncate with bounds": Truncate(shown_within=(0.0, 0.4)),
+    "rerank": rerank(a=0.1, c=-3.0, d=7.5),
+    "rerank that is off": Rerank(Reranking(), chunks_of, ScoreCache()),
+    "rerank that cannot": Rerank(Reranking(problem="it is missing"), chunks_of, ScoreCache()),
+    "rerank with NaN": rerank(a=float("nan")),
+    "mmr": diversity(),
+    "content_free": ContentFree(chunks_of),
+    "factor": Factor("decay", lambda chunk_ids: {chunk_id: 1.0 / chunk_id for chunk_id in chunk_ids}),
+    "min_score": MinScore(0.4),
+    "min_score that is off": MinScore(0.0),
     "off": Off("rerank"),
     "skipped stand-in": RaisingStage("x", StageSkipped("off")),
     "failed stand-in": RaisingStage("x", StageFailed("broken")),

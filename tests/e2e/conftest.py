@@ -16,6 +16,16 @@ def daemon() -> Iterator[DaemonProcess]:
         yield made
 
 
+@pytest.fixture(scope="module")
+def shared() -> Iterator[DaemonProcess]:
+    """A running daemon with one note about herons, for tests that leave it as it is."""
+    with DaemonProcess.temporary() as made:
+        made.write("heron.md", "# Heron\n\nThe grey heron stands in the reeds and waits for fish.\n")
+        made.start()
+        made.wait_fresh(vectors=True)
+        yield made
+
+
 @pytest.fixture(scope="session")
 def model_cache(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """What goes into `XDG_CACHE_HOME` so that the default model need not be exported again."""

@@ -3,7 +3,6 @@
 import re
 import signal
 import time
-from collections.abc import Iterator
 from concurrent.futures import ThreadPoolExecutor
 
 import pytest
@@ -16,14 +15,14 @@ STOP_WITHIN_S = 5.0
 
 
 @pytest.fixture
-def busy(daemon: DaemonProcess) -> Iterator[DaemonProcess]:
+def busy(daemon: DaemonProcess) -> DaemonProcess:
     """A daemon in the middle of its first index."""
     for number in range(MANY):
         lines = "\n\n".join(f"Line {line} of note {number} tells of mill {number * line}." for line in range(25))
         daemon.write(f"{number % 20}/n{number}.md", f"# Note {number}\n\n{lines}\n")
     daemon.start()
     wait_until(lambda: 0 < _documents(daemon) < MANY, what="indexing has begun")
-    yield daemon
+    return daemon
 
 
 def _documents(daemon: DaemonProcess) -> int:
@@ -70,11 +69,11 @@ def test_no_start_leaves_with_3_and_says_what_to_do(daemon: DaemonProcess) -> No
 
 
 def test_restart_gives_a_new_process(daemon: DaemonProcess) -> None:
-    first = re.search(r"pid (\d+)", daemon.ctl("start").stdout)
-    second = re.search(r"pid (\d+)", daemon.ctl("restart").stdout)
+    first = re.findall(r"pid (\d+)", daemon.ctl("start").stdout)
+    second = re.findall(r"pid (\d+)", daemon.ctl("restart").stdout)
 
-    assert first and second
-    assert first.group(1) != second.group(1)
+    assert (len(first), len(second)) == (1, 1)
+    assert first != second
 
 
 def test_many_first_commands_at_once_give_one_daemon(daemon: DaemonProcess) -> None:

@@ -56,7 +56,7 @@ def make_status(**fields: Any) -> dict[str, Any]:
         "documents": 12,
         "chunks": 80,
         "pending": 0,
-        "failed": 1,
+        "failed": 0,
         "skipped": 2,
         "is_watched": True,
         "unwatched_folders": [],

@@ -2,7 +2,7 @@
 
 import threading
 import time
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Collection, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -14,6 +14,8 @@ from groove_daemon.domain.change import PathHint
 from groove_daemon.domain.clock import Clock, SystemClock
 from groove_daemon.domain.query import Filters
 from groove_daemon.errors import ModelLoading
+from groove_daemon.formats import parser_for
+from groove_daemon.formats.base import Parser
 from groove_daemon.indexing.report import SyncReport
 from groove_daemon.indexing.worker import IndexWorker
 from groove_daemon.models.base import Embedder, Matrix, Tokenizer, Vector
@@ -119,6 +121,7 @@ class Rig:
         watch: WatchSettings | None = None,
         clock: Clock | None = None,
         own_paths: Sequence[Path] = (),
+        parser_for: Callable[[str, Collection[str]], Parser | None] = parser_for,
         wrap: Callable[[Index], Index] = lambda index: index,
     ) -> None:
         self.clock = clock or SystemClock()
@@ -137,6 +140,7 @@ class Rig:
             hints=Debouncer(quiet=watch.debounce, longest_wait=watch.longest_wait, clock=self.clock),
             clock=self.clock,
             own_paths=own_paths,
+            parser_for=parser_for,
         )
 
     def __enter__(self) -> "Rig":

@@ -43,11 +43,12 @@ class Passage:
     vector: tuple[float, ...] | None = None
     heading: str | None = None
     quality: float = 1.0
+    created_at: float = 0.0
 
 
-def note(title: str, *contents: str, topic: str | None = None) -> Note:
+def note(title: str, *contents: str, topic: str | None = None, collection: str = "notes") -> Note:
     """A note without vectors."""
-    return Note(title, tuple(Passage(content) for content in contents), topic=topic)
+    return Note(title, tuple(Passage(content) for content in contents), topic=topic, collection=collection)
 
 
 def make_chunk(
@@ -61,6 +62,8 @@ def make_chunk(
     collection: str = "notes",
     quality: float = 1.0,
     heading: str | None = None,
+    context: str | None = None,
+    created_at: float = 0.0,
 ) -> StoredChunk:
     """A stored chunk with a document of its own."""
     document = StoredDocument(
@@ -84,7 +87,7 @@ def make_chunk(
         heading=heading,
         level=None,
         heading_path=(),
-        context=None,
+        context=context,
         content=content,
         line_start=line_start,
         line_end=line_start + content.count("\n"),
@@ -92,7 +95,7 @@ def make_chunk(
         byte_end=len(content.encode()),
         token_count=None,
         quality=quality,
-        created_at=0.0,
+        created_at=created_at,
         has_vector=False,
     )
 
@@ -137,8 +140,9 @@ class MemoryDatabase:
 class MemoryCorpus:
     """Reader and vector space over notes.  Document ids and chunk ids count from 1 in the given order."""
 
-    def __init__(self, *notes: Note) -> None:
+    def __init__(self, *notes: Note, accesses: Mapping[int, int] | None = None) -> None:
         self.calls: list[str] = []
+        self._accesses = accesses or {}
         self._chunks: dict[ChunkId, StoredChunk] = {}
         self._passages: dict[ChunkId, Passage] = {}
         self._notes = {DocumentId(number): entry for number, entry in enumerate(notes, start=1)}
@@ -155,6 +159,7 @@ class MemoryCorpus:
                     collection=entry.collection,
                     quality=passage.quality,
                     heading=passage.heading,
+                    created_at=passage.created_at,
                 )
 
     # ---- reader ----
@@ -169,6 +174,7 @@ class MemoryCorpus:
             for chunk_id, chunk in self._chunks.items()
             if chunk.quality >= filters.min_quality
             and filters.topic in (None, self._notes[chunk.document.document_id].topic)
+            and (not filters.collections or chunk.document.collection in filters.collections)
         )
 
     def trigram(
@@ -244,6 +250,9 @@ class MemoryCorpus:
     def chunks(self, ids: Sequence[ChunkId]) -> dict[ChunkId, StoredChunk]:
         self.calls.append("chunks")
         return {chunk_id: self._chunks[chunk_id] for chunk_id in ids if chunk_id in self._chunks}
+
+    def access_counts(self, ids: Sequence[ChunkId]) -> dict[ChunkId, int]:
+        return {chunk_id: self._accesses[chunk_id] for chunk_id in ids if chunk_id in self._accesses}
 
     def document_chunks(self, document_id: DocumentId) -> Sequence[StoredChunk]:
         return [chunk for chunk in self._chunks.values() if chunk.document.document_id == document_id]
@@ -361,6 +370,25 @@ class FixedEmbedder:
         if text not in self.vectors:
             raise ModelUnavailable(f"no vector for {text!r}")
         return np.asarray(self.vectors[text], dtype=np.float32)
+
+
+@dataclass
+class FixedScorer:
+    """Scores passages by a table of texts that they contain; 0 for the rest; notes what it was asked for."""
+
+    scores: Mapping[str, float]
+    asked: list[tuple[str, tuple[str, ...]]] = field(default_factory=list)
+    fingerprint: str = "fixed scorer"
+
+    def warm_up(self) -> None:
+        """Nothing to load."""
+
+    def release(self) -> None:
+        """Nothing to give back."""
+
+    def score(self, query: str, passages: Sequence[str]) -> Sequence[float]:
+        self.asked.append((query, tuple(passages)))
+        return [next((score for text, score in self.scores.items() if text in passage), 0.0) for passage in passages]
 
 
 # ---- canned stages ----

@@ -10,6 +10,7 @@ import os
 import threading
 import time
 from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
+from concurrent.futures import Future
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Literal
@@ -19,9 +20,10 @@ import structlog
 from groove_daemon import logs
 from groove_daemon.app.freshness import STARTING, IndexFreshness
 from groove_daemon.app.places import Places
+from groove_daemon.app.targets import check_new_folder, rescan_targets
 from groove_daemon.config.load import Loaded, describe, load
 from groove_daemon.config.settings import CollectionSettings, LogSettings, Settings
-from groove_daemon.domain.document import StoredDocument
+from groove_daemon.domain.document import ChunkId, StoredDocument
 from groove_daemon.errors import (
     Busy,
     Cancelled,
@@ -37,14 +39,17 @@ from groove_daemon.errors import (
 from groove_daemon.indexing.report import CollectionStatus, IndexChanged, WorkerEvent, WorkerStatus
 from groove_daemon.indexing.report import Progress as WorkProgress
 from groove_daemon.indexing.rescan import RescanJob
-from groove_daemon.models.base import Embedder
+from groove_daemon.models.base import Embedder, PairScorer
+from groove_daemon.models.catalog import EMBEDDERS, SCORERS
 from groove_daemon.models.host import ModelHost, ModelState, ScorerHost
 from groove_daemon.retrieval.pipeline import PROFILES
+from groove_daemon.retrieval.sources import EVERGREEN_SOURCES, Source
 from groove_daemon.rpc import context
 from groove_daemon.rpc.methods.index import progress_notification
 from groove_daemon.search import SearchCall, SearchResult, SearchService, SearchSetup
 from groove_daemon.store.index import Index
 from groove_daemon.store.reader import Reader
+from groove_daemon.store.records import Counts
 from groove_daemon.workers import Workers
 from groove_wire import messages
 
@@ -61,6 +66,7 @@ _START_WITHIN_S = 10.0
 # The names of `formats.PARSERS`, which is not imported here: its libraries are slow to load and the first answer waits.
 _FORMATS = frozenset({"md", "txt"})
 _LONGEST_START_S = 10.0
+_SHORTEST_LOOK_S = 0.1
 
 
 Publish = Callable[[str, object], None]
@@ -111,11 +117,18 @@ class GrooveDaemon:
         self._has_late = threading.Event()
         self._publish: Publish = lambda _event, _content: None
         self._start_problem = ""
+        self._counted: tuple[tuple[int, int], Counts] | None = None
         self._is_settled = threading.Event()
         self._is_stopping = False
         self._freshness = IndexFreshness(lambda: self._index.reader().counts().pending)
         self._search = SearchService(
-            setup=self._setup, index=parts.index, embedder=self._embedder, freshness=self._freshness, workers=parts.legs
+            setup=self._setup,
+            index=parts.index,
+            embedder=self._embedder,
+            freshness=self._freshness,
+            workers=parts.legs,
+            scorer=self._scorer,
+            record_accesses=self._record_accesses,
         )
 
     # -- life ------------------------------------------------------------------------------------------------------
@@ -205,6 +218,7 @@ class GrooveDaemon:
             roots={collection.name: collection.path for collection in settings.collections},
             sync_deadline_s=settings.watch.sync_deadline,
             timeout_s=settings.limits.request_timeout,
+            sources={collection.name: _source(collection) for collection in settings.collections},
         )
 
     def _embedder(self) -> Embedder | None:
@@ -219,6 +233,21 @@ class GrooveDaemon:
                 problem.message, hint="run `groovectl reindex --force`, or set the former model"
             ) from problem
         return embedder
+
+    def _scorer(self) -> PairScorer | None:
+        """The reranker, None when none is set; raises ModelError when it cannot answer."""
+        return None if self._scorers.state().state == "off" else self._scorers.scorer
+
+    def _record_accesses(self, chunk_ids: Sequence[ChunkId]) -> None:
+        """Have the writer's thread count these; a search neither waits for it nor fails by it."""
+        if self._late is None:
+            return
+        now = time.time()
+        try:
+            recorded = self._late.worker.run(lambda: self._index.writer.record_accesses(chunk_ids, now=now))
+        except ShuttingDown:
+            return
+        recorded.add_done_callback(_tell_if_failed)
 
     def search(self, call: SearchCall, is_cancelled: Callable[[], bool], /) -> SearchResult:
         """Search."""
@@ -250,7 +279,7 @@ class GrooveDaemon:
 
     def collections(self) -> Sequence[context.CollectionState]:
         """All collections, in the order of the configuration."""
-        counts = self._index.reader().counts().collections
+        counts = self._counts().collections
         if self._late is None:
             working: Mapping[str, CollectionStatus] = {}
             watching: Mapping[str, tuple[str, ...]] = {}
@@ -268,9 +297,21 @@ class GrooveDaemon:
             for settings in self.settings.collections
         )
 
+    def _counts(self) -> Counts:
+        """Sizes of the index, counted again only when it has changed: counting reads every row.
+
+        A passage that is given up changes no answer and so no generation, but the number of those that wait.
+        """
+        pending = self._late.worker.status().pending_vectors if self._late else 0
+        key = (self._index.generation, pending)
+        known = self._counted
+        if known is None or known[0] != key:
+            known = self._counted = (key, self._index.reader().counts())
+        return known[1]
+
     def status(self) -> context.DaemonStatus:
         """How the daemon is."""
-        counts = self._index.reader().counts()
+        counts = self._counts()
         late = self._late
         worker = late.worker.status() if late else None
         problems = [problem for problem in self._problems() if problem]
@@ -325,12 +366,24 @@ class GrooveDaemon:
         force: bool,
         on_progress: Callable[[context.Progress], None],
     ) -> "RunningRescan":
-        """Begin a rescan; raises Busy when one runs."""
+        """Begin a rescan.
+
+        Raises:
+            Busy: one runs.
+            OutsideRoots: a path lies in no collection.
+            NotIndexed: there is nothing at a path, neither on the disk nor in the index.
+        """
         worker = self._parts().worker
+        if paths:
+            asked = [one for one in self.settings.collections if not collections or one.name in collections]
+            collections, paths = rescan_targets(paths, asked, self._is_document)
         job = worker.rescan(
             collections, paths, force=force, on_progress=lambda progress: on_progress(to_progress(progress))
         )
         return RunningRescan(job, pending_vectors=lambda: worker.status().pending_vectors)
+
+    def _is_document(self, collection: str, path: str) -> bool:
+        return self._index.reader().document(collection, path) is not None
 
     def wait_fresh(
         self, collections: Sequence[str], *, deadline_s: float, vectors: bool, is_cancelled: Callable[[], bool]
@@ -347,10 +400,12 @@ class GrooveDaemon:
                 is_done = sync.fresh and not (vectors and sync.pending_vectors)
                 if is_cancelled():
                     raise Cancelled("the request was cancelled")
-                if is_done or time.monotonic() >= deadline:
+                # A look that has no time left would find nothing but that, and hide the reason of the one before.
+                left_s = deadline - time.monotonic() - _SHORTEST_LOOK_S
+                if is_done or left_s <= 0:
                     reason = sync.reason or ("" if is_done else f"{sync.pending_vectors} passages wait for vectors")
                     return context.Freshness(is_done, self._index.generation, sync.pending_vectors, reason)
-                moved.wait(min(0.25, max(0.0, deadline - time.monotonic())))
+                moved.wait(min(0.25, left_s))
         finally:
             unsubscribe()
 
@@ -369,11 +424,13 @@ class GrooveDaemon:
         """Add a folder to the configuration and watch it.
 
         Raises:
-            ConfigError: the file is broken, or the folder is no folder or clashes with another collection.
+            InvalidParams: the folder is none, or clashes with another collection's.
+            ConfigError: the file is broken, or the name is in use.
         """
         from groove_daemon.config import edit
 
         with self._config_lock:
+            check_new_folder(new.path, self.settings.collections)
             before = {collection.name for collection in self.settings.collections}
             edit.add_collection(
                 self._places.config, new.path, name=new.name or "", source=new.source or "", ignore=new.ignore
@@ -389,7 +446,7 @@ class GrooveDaemon:
         from groove_daemon.config import edit
 
         with self._config_lock:
-            counts = self._index.reader().counts().collections
+            counts = self._counts().collections
             edit.remove_collection(self._places.config, name)
             self._apply(self._read_config())
         return counts[name].documents if name in counts else 0
@@ -419,12 +476,19 @@ class RunningRescan:
         self._pending_vectors = pending_vectors
 
     def wait(self, timeout_s: float | None = None) -> context.RescanReport | None:
-        """Wait for the end; None when it has not come in time."""
+        """Wait for the end; None when it has not come in time.
+
+        Raises:
+            Cancelled: somebody asked for the end.
+            NotIndexed: no folder could be looked at.
+        """
         report = self._job.wait(timeout_s)
         if report is None:
             return None
         if report.was_cancelled:
             raise Cancelled("the rescan was cancelled; what is done stays done")
+        if len(report.unavailable) == len(self._job.collections) > 0:
+            raise NotIndexed("; ".join(reason for _name, reason in report.unavailable))
         return context.RescanReport(
             indexed=report.indexed,
             unchanged=report.unchanged,
@@ -437,6 +501,19 @@ class RunningRescan:
     def cancel(self) -> None:
         """Stop after the file at hand."""
         self._job.cancel()
+
+
+def _source(collection: CollectionSettings) -> Source:
+    is_evergreen = collection.evergreen
+    if is_evergreen is None:
+        is_evergreen = collection.source in EVERGREEN_SOURCES
+    return Source(collection.source, collection.weight, is_evergreen)
+
+
+def _tell_if_failed(recorded: "Future[None]") -> None:
+    problem = None if recorded.cancelled() else recorded.exception()
+    if problem is not None:
+        log.warning("daemon.accesses_not_recorded", error=str(problem))
 
 
 def to_progress(progress: WorkProgress) -> context.Progress:
@@ -547,12 +624,21 @@ def read_config_of(places: Places, env: Mapping[str, str], flags: Mapping[str, s
     settings = loaded.settings
     problems = unknown_names("index.formats", settings.index.formats, _FORMATS)
     problems += unknown_names("search.profile", (settings.search.profile,), PROFILES)
+    problems += unknown_model("models.embedder", settings.models.embedder, {*EMBEDDERS.known, "hashing", "none"})
+    problems += unknown_model("models.reranker", settings.models.reranker, {*SCORERS.known, "none"})
     for collection in settings.collections:
         problems += unknown_names(f"collections.{collection.name}.formats", collection.formats, _FORMATS)
     if problems:
         where = f"{loaded.file}: " if loaded.file else ""
         raise ConfigError(problems[0], problems=tuple(f"{where}{problem}" for problem in problems))
     return loaded
+
+
+def unknown_model(key: str, name: str, known: Collection[str]) -> list[str]:
+    """The line for a model that has no folder and no name of ours."""
+    if os.path.isabs(name):
+        return [] if os.path.isdir(name) else [f"{key}: there is no folder {name!a}"]
+    return [f"{line}, or the path of a folder" for line in unknown_names(key, (name,), known)]
 
 
 def unknown_names(key: str, names: Iterable[str], known: Collection[str]) -> list[str]:

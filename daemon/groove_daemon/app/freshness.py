@@ -87,4 +87,5 @@ class IndexFreshness:
             return {}
         documents = {chunk.document.document_id: chunk.document for chunk in chunks}
         states = self._parts[0].check_files(documents.values())
-        return {document_id: state != "missing" for document_id, state in states.items()}
+        # Whether a file changed that cannot be looked at, nobody knows; the answer says already why it is not fresh.
+        return {document_id: state == "changed" for document_id, state in states.items() if state != "unreachable"}

@@ -82,7 +82,7 @@ class LateParts:
         problems = [health.reason] if health.reason else []
         for one in health.collections:
             if not one.is_watched:
-                problems.append(f"{one.name} is not watched: {one.reason}")
+                problems.append(one.reason)
             for reason in sorted(set(one.unwatched.values())):
                 count = sum(1 for why in one.unwatched.values() if why == reason)
                 problems.append(f"{count} folders of {one.name} are not watched live: {reason}")

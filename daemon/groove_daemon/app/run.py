@@ -5,6 +5,7 @@ to watch and index, wait, and take everything down in the reverse order.  Client
 wait in its queue, so nobody is refused in between.
 """
 
+import gc
 import os
 import signal
 import threading
@@ -67,6 +68,8 @@ def run(places: Places, *, flags: Mapping[str, str], env: Mapping[str, str] = os
         stopping.listen_to_signals(reload=lambda: _reload(daemon))
         log.info("daemon.serving", pid=os.getpid(), socket=listener.path, took_ms=_ms_since(started_at))
         notifier.ready("serving")
+        gc.freeze()
+        gc.enable()
         late = threading.Thread(target=_start_late, args=(daemon, stopping), name="start", daemon=True)
         late.start()
         stopping.wait(notifier)

@@ -221,11 +221,42 @@ class ParentSettings:
 
 
 @dataclass(frozen=True, slots=True)
+class MemorySettings:
+    """The profile `memory`: words and meaning joined by value, then weighed by age, source and use."""
+
+    limit: int = option(6, low=0, high=1000, doc="How many hits when the request does not say.")
+    text_weight: float = option(
+        0.3, low=0.0, high=1.0, doc="Share of the text score where a chunk is found by words and by meaning."
+    )
+    vector_weight: float = option(0.7, low=0.0, high=1.0, doc="Share of the vector score.")
+    decay: bool = option(True, doc="Let the scores of sources that are not evergreen fall with age.")
+    half_life_days: float = option(
+        30.0,
+        low=-36500.0,
+        high=36500.0,
+        doc="After so many days a score is halved; 0 or less turns decay off, with a warning.",
+    )
+    access_weight: float = option(
+        0.05, low=0.0, high=10.0, doc="How much a chunk gains that was returned before: times ln(1 + how often)."
+    )
+    min_score: float = option(
+        0.7, low=0.0, high=1.0, doc="Hits with a lower score are left out when the request does not say."
+    )
+    mmr: bool = option(False, doc="Pick results that differ from each other in their words.")
+    mmr_lambda: float = option(
+        0.7,
+        low=-1000.0,
+        high=1000.0,
+        doc="1 is relevance alone, 0 is difference alone; anything else is brought into that range.",
+    )
+
+
+@dataclass(frozen=True, slots=True)
 class SearchSettings:
     """Defaults of a search; a request may override most of them."""
 
     limit: int = option(5, low=0, high=1000, doc="How many hits when the request does not say.")
-    profile: str = option("notes", doc="Which recipe when the request does not say.")
+    profile: str = option("notes", choices=("notes", "memory"), doc="Which recipe when the request does not say.")
     legs: str = option(
         "documents",
         choices=("documents", "seed"),
@@ -246,6 +277,7 @@ class SearchSettings:
     fusion: FusionSettings = field(default_factory=FusionSettings)
     mmr: MmrSettings = field(default_factory=MmrSettings)
     parent_retriever: ParentSettings = field(default_factory=ParentSettings)
+    memory: MemorySettings = field(default_factory=MemorySettings)
 
 
 @dataclass(frozen=True, slots=True)

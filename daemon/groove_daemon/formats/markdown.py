@@ -21,7 +21,8 @@ from groove_daemon.formats.outline import MAX_HEADINGS, Heading, Outline, has_ca
 MAX_HEADING_CHARS = 256
 _MAX_TAGS = 256
 _LOOK_BACK = 1000
-_TAG = re.compile(r"(?<![^\s(])#(\w[\w/-]*)(?![\w#])")
+# Not the target of a link to a heading: `[text](#heading)`, `[label]: #heading`.
+_TAG = re.compile(r"(?<![^\s(])(?<!\]\()(?<!\]: )#(\w[\w/-]*)(?![\w#])")
 _WIKILINK = re.compile(r"!?\[\[([^\[\]|]+)(?:\|([^\[\]]+))?\]\]")
 _LINK = re.compile(r"!?\[([^\[\]]*)\](?:\([^()\s]*(?:[ \t]+[^()]*)?\)|\[[^\[\]]*\])")
 _CODE_SPAN = re.compile(r"(?<!`)(`+)(?!`)([^`]|[^`].*?[^`])\1(?!`)")

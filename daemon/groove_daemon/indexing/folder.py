@@ -1,7 +1,9 @@
 """One collection at run time: its folder, its rules, whether the folder can be trusted, and what was last seen there.
 
 What always holds: a document is never reported as removed while its root is missing, unreadable, replaced by another
-folder without a known document in it, or suddenly bare.  Reads the disk and compares; writes nothing, knows no thread.
+folder without a known document in it, or suddenly bare.  A folder is another one when its device or inode is; as both
+may change when a folder is restored, copied or mounted anew, a single known document in it is enough to trust it.
+Reads the disk and compares; writes nothing, knows no thread.
 """
 
 import os
@@ -39,8 +41,9 @@ class Survey:
 class Folder:
     """One collection's folder.
 
-    `unavailable` is the reason why the root cannot be trusted now, empty when it can.  `skipped` and `unreadable` are
-    as of the last whole scan, corrected by looks at single paths since.
+    `identity` is which folder the root was when all of it was last seen and trusted, in an earlier run too; None when
+    that is not known.  `unavailable` is the reason why the root cannot be trusted now, empty when it can.  `skipped`
+    and `unreadable` are as of the last whole scan, corrected by looks at single paths since.
     """
 
     name: str
@@ -110,9 +113,14 @@ class Folder:
         )
         doubtful: set[str] = set()
         if seen.is_whole:
-            reason = "" if trust else self._doubt(seen, _not_named(documents, wanted), before)
-            doubtful = _not_named(documents, wanted) - seen.files.keys() if reason else set()
+            is_another = self.identity != before
+            # What was seen to go went from the folder of that time; in another one it proves nothing.
+            unnamed = set(documents) if is_another else _not_named(documents, wanted)
+            reason = "" if trust else self._doubt(seen, unnamed, before)
+            doubtful = unnamed - seen.files.keys() if reason else set()
             self.unavailable = f"{reason}; its {len(doubtful)} documents are kept until it is back" if reason else ""
+            # Documents of another folder would speak for it at the next look, so none is taken in.
+            changes = [] if reason and is_another else changes
             self.identity = self.identity if reason else before
         self._remember(seen)
         self.owed = set()

@@ -4,6 +4,9 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Literal
 
+# Before that a rate would be a guess, and an estimate of the end a wild one.
+_LEAST_ELAPSED_S = 0.25
+
 Phase = Literal["starting", "idle", "text", "vectors", "stopped"]
 
 
@@ -109,5 +112,5 @@ class Meter:
     def tally(self, now: float, left: int) -> Tally:
         """The figures at `now` with `left` still to do."""
         elapsed = now - self.started_at
-        rate = self.done / elapsed if self.done and elapsed > 0 else 0.0
+        rate = self.done / elapsed if elapsed >= _LEAST_ELAPSED_S else 0.0
         return Tally(self.done, self.done + left, rate, left / rate if rate > 0 else None)

@@ -3,6 +3,7 @@
 import threading
 from collections.abc import Callable
 from dataclasses import dataclass, field
+from datetime import UTC, datetime
 
 from groove_daemon.domain.change import Failed, Indexed, IngestOutcome, Removed, Skipped
 from groove_daemon.indexing.report import Progress
@@ -51,6 +52,12 @@ class RescanJob:
         """Whether somebody asked it to end early."""
         return self._cancelled.is_set()
 
+    def describe(self) -> str:
+        """What it covers and since when it runs, for a sentence."""
+        since = datetime.fromtimestamp(self.started_at, UTC).strftime("%Y-%m-%dT%H:%M:%SZ")
+        what = ", ".join(self.paths or self.collections) or "nothing"
+        return f"a rescan of {what} since {since}"
+
     def cancel(self) -> None:
         """End after the document in hand."""
         self._cancelled.set()
@@ -84,6 +91,10 @@ class RescanJob:
             case _:
                 kind = "unchanged"
         self._counts[kind] = self._counts.get(kind, 0) + 1
+
+    def pass_over(self, count: int) -> None:
+        """So many files were looked at and need nothing."""
+        self._counts["unchanged"] = self._counts.get("unchanged", 0) + count
 
     def could_not_look(self, collection: str, reason: str) -> None:
         """Note a collection whose root is not available."""

@@ -1,6 +1,5 @@
 """Which packages are installed, found out without importing them."""
 
-import importlib.metadata
 import importlib.util
 
 from groove_daemon.errors import ModelUnavailable
@@ -32,7 +31,10 @@ def installed_versions(*distributions: str) -> dict[str, str]:
 
 
 def _version(distribution: str) -> str:
+    # Imported late: it costs as much as all other models' code, and the start of the daemon never asks.
+    from importlib.metadata import PackageNotFoundError, version
+
     try:
-        return importlib.metadata.version(distribution)
-    except importlib.metadata.PackageNotFoundError:
+        return version(distribution)
+    except PackageNotFoundError:
         return ""

@@ -1,11 +1,14 @@
-"""How stages combine: `Fusion` runs legs side by side and fuses them, `Chain` applies refiners one after the other.
+"""How stages combine: fusion by ranks, blending by values, and chains.
 
-Both are retrievers again.  A skipped or failed leg counts as empty, a skipped refiner changes nothing, and the trace
-says which and why.  They print as their own description and compare by value.
+`Fusion` runs legs side by side and fuses them by ranks, `Blend` joins text and vectors by their values, `Chain` applies
+refiners one after the other.  All are retrievers again.  A skipped or failed leg counts as empty, a skipped refiner
+changes nothing, and the trace says which and why.  They print as their own description and compare by value.
 """
 
+import math
+import time
 from collections.abc import Callable, Mapping, Sequence
-from concurrent.futures import Future
+from concurrent.futures import Future, wait
 from dataclasses import dataclass, field
 
 from groove_daemon.domain.document import ChunkId, DocumentId
@@ -14,12 +17,20 @@ from groove_daemon.domain.ranking import Evidence, Ranking, ranked
 from groove_daemon.errors import Busy
 from groove_daemon.retrieval.base import Refiner, Retriever
 from groove_daemon.retrieval.depth import Depths
-from groove_daemon.retrieval.fusion import candidates_by_document, flow_down, reciprocal_rank_fusion
+from groove_daemon.retrieval.fusion import (
+    candidates_by_document,
+    flow_down,
+    reciprocal_rank_fusion,
+    spread_to_unit,
+    text_or_blend,
+)
 from groove_daemon.retrieval.trace import StageSkipped, Trace
 from groove_daemon.workers import Workers
 
 DocumentsOf = Callable[[Sequence[ChunkId]], Mapping[ChunkId, DocumentId]]
 Opinions = dict[ChunkId, tuple[Evidence, ...]]
+
+_LOOK_EVERY_S = 0.1
 
 
 @dataclass(frozen=True, slots=True)
@@ -77,11 +88,32 @@ class Fusion:
             return _run(self.legs, query, trace)
         try:
             direct = _run([leg for leg in self.legs if not leg.pooled], query, trace)
+            found = self._awaited(beside, trace)
         except BaseException:
             beside.cancel()
             raise
-        pooled, own = iter(beside.result()), iter(direct)
+        pooled, own = iter(found), iter(direct)
         return [next(pooled if leg.pooled else own) for leg in self.legs]
+
+    def _awaited(self, beside: "Future[list[Ranking]]", trace: Trace) -> list[Ranking]:
+        """What the pool found; nothing of it when the budget ends first.
+
+        Raises:
+            Cancelled: the caller went away meanwhile.
+            DeadlineExceeded: the deadline came first.
+        """
+        while not trace.is_over_budget:
+            left = math.inf if trace.budget_end is None else trace.budget_end - time.monotonic()
+            if wait([beside], timeout=max(0.0, min(left, _LOOK_EVERY_S))).done:
+                return beside.result()
+            trace.check()
+        if beside.done():
+            return beside.result()
+        beside.cancel()
+        names = [leg.retriever.name for leg in self.legs if leg.pooled]
+        for name in names:
+            trace.give_up(name)
+        return [()] * len(names)
 
     def _submit(self, legs: Sequence[Leg], query: Query, trace: Trace) -> "Future[list[Ranking]] | None":
         """Start the legs in the pool; None when there is no pool or no room in it."""
@@ -130,7 +162,11 @@ def _run(legs: Sequence[Leg], query: Query, trace: Trace) -> list[Ranking]:
 
 
 def _run_one(retriever: Retriever, query: Query, trace: Trace) -> Ranking:
-    return trace.run(retriever.name, lambda: retriever.retrieve(query, trace), size_in=0, fallback=())
+    def retrieve() -> Ranking:
+        trace.afford(retriever.name)
+        return retriever.retrieve(query, trace)
+
+    return trace.run(retriever.name, retrieve, size_in=0, fallback=())
 
 
 def _weights(legs: Sequence[tuple[Leg, Ranking]]) -> dict[str, float]:
@@ -149,6 +185,10 @@ def _chunks(ranking: Ranking) -> list[ChunkId]:
 def _documents(ranking: Ranking, documents: Mapping[ChunkId, DocumentId]) -> list[DocumentId]:
     """The ranking's documents, best first, each once; a chunk that vanished meanwhile has none."""
     return list(dict.fromkeys(documents[chunk_id] for chunk_id in _chunks(ranking) if chunk_id in documents))
+
+
+def _scores(ranking: Ranking) -> dict[ChunkId, float]:
+    return {candidate.chunk_id: candidate.score for candidate in ranking}
 
 
 def _opinions(ranking: Ranking) -> Opinions:
@@ -176,6 +216,46 @@ def _gathered(legs: Sequence[Opinions]) -> Opinions:
 
 
 @dataclass(frozen=True, slots=True)
+class Blend:
+    """Text and vectors joined by value: see `fusion.text_or_blend`.
+
+    Args:
+        text: full text.
+        supplement: more of full text, on the same scale; what `text` has not found is appended to it.
+        near: vectors, with scores 0..1.
+        text_weight: 0 to 1.
+        vector_weight: 0 to 1.
+        name: stage name of the joined scores.
+    """
+
+    text: Retriever
+    supplement: Retriever
+    near: Retriever
+    text_weight: float
+    vector_weight: float
+    name: str = "merge"
+
+    def retrieve(self, query: Query, trace: Trace) -> Ranking:
+        """Run the three legs one after the other, then join what they found."""
+        rankings = [_run_one(leg, query, trace) for leg in (self.text, self.supplement, self.near)]
+        return trace.run(self.name, lambda: self._joined(*rankings), size_in=sum(map(len, rankings)), fallback=())
+
+    def _joined(self, text: Ranking, supplement: Ranking, near: Ranking) -> Ranking:
+        by_text = spread_to_unit(_scores(supplement) | _scores(text))
+        by_vector = _scores(near)
+        scores = {
+            chunk_id: text_or_blend(
+                by_text.get(chunk_id, 0.0),
+                by_vector.get(chunk_id, 0.0),
+                text_weight=self.text_weight,
+                vector_weight=self.vector_weight,
+            )
+            for chunk_id in {**by_text, **by_vector}
+        }
+        return ranked(self.name, scores.items(), _gathered([_opinions(one) for one in (text, supplement, near)]))
+
+
+@dataclass(frozen=True, slots=True)
 class Chain:
     """A retriever, then refiners in order."""
 
@@ -199,10 +279,14 @@ def _refined(refiner: Refiner, query: Query, ranking: Ranking, trace: Trace) -> 
 
 @dataclass(frozen=True, slots=True)
 class Off:
-    """A refiner that is switched off: it stays in the list, so that the trace names it."""
+    """A refiner that is switched off: it stays in the list, so that the trace names it.
+
+    `warning` goes to the answer's warnings.
+    """
 
     name: str
     reason: str = "off"
+    warning: str = ""
 
     def refine(self, query: Query, ranking: Ranking, trace: Trace) -> Ranking:  # noqa: ARG002 (the protocol's signature)
         """Report itself skipped.
@@ -210,4 +294,6 @@ class Off:
         Raises:
             StageSkipped: always.
         """
+        if self.warning:
+            trace.note(self.warning)
         raise StageSkipped(self.reason)

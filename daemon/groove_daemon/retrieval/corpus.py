@@ -82,6 +82,10 @@ class CorpusReader(Protocol):
         """The chunks with their documents, in one read; what is gone is missing."""
         ...
 
+    def access_counts(self, ids: Sequence[ChunkId]) -> Mapping[ChunkId, int]:
+        """How often each chunk's passage was returned before; a chunk that never was may be missing."""
+        ...
+
     def document_chunks(self, document_id: DocumentId) -> Sequence[StoredChunk]:
         """All chunks of a document, in order."""
         ...

@@ -78,7 +78,9 @@ class Jaccard:
         for word in self._words[position]:
             shared[self._holders[word]] += 1.0
         union = self._sizes + self._sizes[position] - shared
-        return np.divide(shared, union, out=np.ones(len(shared)), where=union > 0)
+        overlap: Row = np.ones(len(shared))
+        np.divide(shared, union, out=overlap, where=union > 0)
+        return overlap
 
 
 def pick(

@@ -1,9 +1,11 @@
-"""Several rankings to one, by ranks alone: pure arithmetic over identities.
+"""Several rankings to one, by ranks or by values: pure arithmetic over identities.
 
-What always holds: the order of the rankings makes no difference, not even in the last bit, because each sum is exact.
+What always holds of fusion by ranks: the order of the rankings makes no difference, not even in the last bit, because
+each sum is exact.
 """
 
 import math
+import sys
 from collections import defaultdict
 from collections.abc import Hashable, Iterable, Mapping, Sequence
 from typing import TypeVar
@@ -67,3 +69,34 @@ def candidates_by_document(
         if chunk_id in documents_of:
             groups[documents_of[chunk_id]].append(chunk_id)
     return dict(groups)
+
+
+def spread_to_unit(scores: Mapping[Key, float]) -> dict[Key, float]:
+    """Scores of full text (higher is better) brought to 0..1: the best is 1, the worst 0; 1 for all when equal."""
+    if not scores:
+        return {}
+    low, high = min(scores.values()), max(scores.values())
+    width = max(high - low, sys.float_info.epsilon)
+    return {key: 1.0 - (high - score) / width for key, score in scores.items()}
+
+
+def nearness(cosine: float) -> float:
+    """A cosine on the scale `1 - d / 2` of the distance d between unit vectors: 1 for equal, 0 for opposite.
+
+    The scale is absolute, because the candidates of one query lie close together.
+    """
+    distance = math.sqrt(max(2.0 - 2.0 * cosine, 0.0))
+    return min(max(1.0 - distance / 2.0, 0.0), 1.0)
+
+
+def text_or_blend(text: float, vector: float, *, text_weight: float, vector_weight: float) -> float:
+    """One score from a text score and a vector score, both 0..1; 0 stands for none.
+
+    A chunk that has both never scores less than by its text alone.
+
+    >>> text_or_blend(0.5, 0.8, text_weight=0.3, vector_weight=0.7)
+    0.71
+    """
+    if text <= 0.0:
+        return vector_weight * vector
+    return max(text, text_weight * text + vector_weight * vector) if vector > 0.0 else text

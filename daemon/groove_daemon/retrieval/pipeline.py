@@ -4,20 +4,26 @@
 query and is itself a retriever; stages that are off stay in the list and say so.
 """
 
-from collections.abc import Callable, Mapping
-from dataclasses import dataclass
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, field
 from difflib import get_close_matches
 
+import numpy as np
+
 from groove_daemon.config.settings import SearchSettings
+from groove_daemon.domain.document import ChunkId
 from groove_daemon.errors import InvalidParams
-from groove_daemon.retrieval.base import Retriever
-from groove_daemon.retrieval.compose import Chain, Fusion, Leg, Off
+from groove_daemon.retrieval.base import Refiner, Retriever
+from groove_daemon.retrieval.compose import Blend, Chain, Fusion, Leg, Off
 from groove_daemon.retrieval.dense import DenseRetriever
 from groove_daemon.retrieval.depth import Depths
+from groove_daemon.retrieval.diversity import Cosine, Diversity, Jaccard, Similarity
 from groove_daemon.retrieval.documents import DocumentWordsRetriever, MeanRetriever, TitleRetriever
-from groove_daemon.retrieval.probe import Probe
+from groove_daemon.retrieval.probe import Probe, store_failures
+from groove_daemon.retrieval.rerank import Rerank, Reranking, ScoreCache
 from groove_daemon.retrieval.scripts import Script, script_of
 from groove_daemon.retrieval.short_terms import ShortTermsRetriever
+from groove_daemon.retrieval.sources import KeywordRetriever, KnnRetriever, Source, Sources
 from groove_daemon.retrieval.sparse import (
     ChunkWordsRetriever,
     ColumnWeights,
@@ -25,6 +31,7 @@ from groove_daemon.retrieval.sparse import (
     TrigramRetriever,
 )
 from groove_daemon.retrieval.truncate import Truncate
+from groove_daemon.retrieval.weighing import ContentFree, Factor, MinScore, access_boost, decay
 from groove_daemon.workers import Workers
 
 LegWeights = Mapping[str, float]
@@ -81,18 +88,23 @@ class Parts:
     """What a recipe is made of, for one query.
 
     `settings` are the effective ones, the request's own included.  `workers` is the pool in which vector legs run
-    beside full text; None runs everything in the calling thread.
+    beside full text; None runs everything in the calling thread.  `mmr_overridden` says that the request itself named a
+    parameter of diversity.  `sources` and `now` (seconds since the epoch) are for weighing memories.
     """
 
     settings: SearchSettings
     probe: Probe
     workers: Workers | None = None
-    reranking: bool = False
+    reranking: Reranking = field(default_factory=Reranking)
+    scores: ScoreCache = field(default_factory=ScoreCache)
+    mmr_overridden: bool = False
+    sources: Sources = field(default_factory=dict)
+    now: float = 0.0
 
     @property
     def depths(self) -> Depths:
         """How deep legs and fusion look."""
-        return Depths(reranking=self.reranking, diversifying=self.settings.mmr.enabled)
+        return Depths(reranking=self.reranking.is_on, diversifying=self.settings.mmr.enabled)
 
     @property
     def columns(self) -> ColumnWeights:
@@ -165,16 +177,150 @@ def _fusion(parts: Parts) -> Fusion:
     )
 
 
+def _cosines(parts: Parts) -> Callable[[Sequence[ChunkId]], tuple[Sequence[ChunkId], Similarity]]:
+    """Similarity of chunks by their vectors; one whose vector is not there yet is unlike any other, but not lost."""
+
+    def similarity_of(chunk_ids: Sequence[ChunkId]) -> tuple[Sequence[ChunkId], Similarity]:
+        nothing = np.zeros(max(parts.probe.vectors.dimension, 1), dtype=np.float32)
+        with store_failures():
+            vectors = parts.probe.vectors.vectors_of(chunk_ids)
+        return chunk_ids, Cosine([vectors.get(chunk_id, nothing) for chunk_id in chunk_ids])
+
+    return similarity_of
+
+
+def _words_in_common(parts: Parts) -> Callable[[Sequence[ChunkId]], tuple[Sequence[ChunkId], Similarity]]:
+    """Similarity of chunks by their words."""
+
+    def similarity_of(chunk_ids: Sequence[ChunkId]) -> tuple[Sequence[ChunkId], Similarity]:
+        chunks = parts.probe.stored(chunk_ids)
+        return list(chunks), Jaccard([chunk.content for chunk in chunks.values()])
+
+    return similarity_of
+
+
 def _notes(parts: Parts) -> Retriever:
-    return Chain("notes", _fusion(parts), (Off("rerank"), Off("mmr"), Truncate()))
+    mmr = parts.settings.mmr
+    diversity = Diversity(
+        mmr.enabled,
+        mmr.lambda_,
+        mmr.same_doc_penalty,
+        _cosines(parts),
+        parts.probe.vectors.documents_of,
+        overridden=parts.mmr_overridden,
+    )
+    rerank = Rerank(parts.reranking, parts.probe.stored, parts.scores)
+    return Chain("notes", _fusion(parts), (rerank, diversity, Truncate()))
+
+
+def _memory(parts: Parts) -> Retriever:
+    memory, probe = parts.settings.memory, parts.probe
+    candidates = Blend(
+        KeywordRetriever(probe),
+        KeywordRetriever(probe, "evergreen", parts.sources),
+        KnnRetriever(probe),
+        memory.text_weight,
+        memory.vector_weight,
+    )
+    diversity = Diversity(
+        memory.mmr,
+        memory.mmr_lambda,
+        0.0,
+        _words_in_common(parts),
+        probe.vectors.documents_of,
+        overridden=parts.mmr_overridden,
+    )
+    refiners = (
+        ContentFree(probe.stored),
+        _decay(parts),
+        Factor("source_weight", lambda ids: {key: source.weight for key, source in _sources_of(parts, ids).items()}),
+        _access_boost(parts),
+        MinScore(memory.min_score),
+        diversity,
+        Truncate(shown_within=(0.0, 1.0)),
+    )
+    return Chain("memory", candidates, refiners)
+
+
+def _sources_of(parts: Parts, chunk_ids: Sequence[ChunkId]) -> dict[ChunkId, Source]:
+    chunks = parts.probe.stored(chunk_ids)
+    return {key: parts.sources.get(chunk.document.collection, Source()) for key, chunk in chunks.items()}
+
+
+def _decay(parts: Parts) -> Refiner:
+    memory = parts.settings.memory
+    if not memory.decay:
+        return Off("decay")
+    if memory.half_life_days <= 0.0:
+        return Off(
+            "decay", "half_life_days is not above 0", "half_life_days is not above 0, so nothing decays with age"
+        )
+
+    def factors_of(chunk_ids: Sequence[ChunkId]) -> dict[ChunkId, float]:
+        chunks = parts.probe.stored(chunk_ids)
+        return {
+            key: 1.0
+            if source.evergreen
+            else decay(parts.now - chunks[key].created_at, half_life_days=memory.half_life_days)
+            for key, source in _sources_of(parts, chunk_ids).items()
+        }
+
+    return Factor("decay", factors_of)
+
+
+def _access_boost(parts: Parts) -> Refiner:
+    weight = parts.settings.memory.access_weight
+    if weight == 0.0:
+        return Off("access_boost")
+
+    def factors_of(chunk_ids: Sequence[ChunkId]) -> dict[ChunkId, float]:
+        with store_failures():
+            counts = parts.probe.reader.access_counts(chunk_ids)
+        return {chunk_id: access_boost(counts.get(chunk_id, 0), weight=weight) for chunk_id in chunk_ids}
+
+    return Factor("access_boost", factors_of)
 
 
 Recipe = Callable[[Parts], Retriever]
 
-PROFILES: Mapping[str, Recipe] = {
-    "notes": _notes,
+
+@dataclass(frozen=True, slots=True)
+class Profile:
+    """A recipe and what belongs to it.
+
+    `default_limit` is how many hits when the request does not say.  `lacks` names parameters of a request that mean
+    nothing to this recipe.  `records_accesses` says that what was returned counts as used.
+    """
+
+    recipe: Recipe
+    default_limit: Callable[[SearchSettings], int]
+    lacks: tuple[str, ...] = ()
+    records_accesses: bool = False
+
+
+PROFILES: Mapping[str, Profile] = {
+    "notes": Profile(_notes, lambda settings: settings.limit, lacks=("min_score",)),
+    "memory": Profile(
+        _memory,
+        lambda settings: settings.memory.limit,
+        lacks=("rerank", "mmr_same_doc_penalty"),
+        records_accesses=True,
+    ),
 }
-"""The recipe of each profile."""
+"""Every profile by name."""
+
+
+def profile_of(name: str) -> Profile:
+    """A profile by its name.
+
+    Raises:
+        InvalidParams: there is none.
+    """
+    profile = PROFILES.get(name)
+    if profile is None:
+        nearest = get_close_matches(name, PROFILES, n=1) or sorted(PROFILES)
+        raise InvalidParams(f"profile: there is no profile {name!r}", hint=f"try {nearest[0]!r}", profile=name)
+    return profile
 
 
 def build_pipeline(profile: str, parts: Parts) -> Retriever:
@@ -183,8 +329,4 @@ def build_pipeline(profile: str, parts: Parts) -> Retriever:
     Raises:
         InvalidParams: there is no such profile.
     """
-    recipe = PROFILES.get(profile)
-    if recipe is None:
-        nearest = get_close_matches(profile, PROFILES, n=1) or sorted(PROFILES)
-        raise InvalidParams(f"there is no profile {profile!r}", hint=f"try {nearest[0]!r}", profile=profile)
-    return recipe(parts)
+    return profile_of(profile).recipe(parts)

@@ -6,19 +6,20 @@ the model is remembered too, so that no second leg tries again.
 """
 
 import threading
-from collections.abc import Callable, Iterator, Sequence
+import time
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from typing import Literal
 
 import numpy as np
 import structlog
 
-from groove_daemon.domain.document import ChunkId, DocumentId
+from groove_daemon.domain.document import ChunkId, DocumentId, StoredChunk
 from groove_daemon.domain.query import Query
 from groove_daemon.errors import ModelError, StoreError
 from groove_daemon.models.base import Embedder, as_vector
 from groove_daemon.retrieval.corpus import Allowed, CorpusReader, Similarities, VectorIndex
-from groove_daemon.retrieval.trace import StageFailed, StageSkipped
+from groove_daemon.retrieval.trace import OutOfBudget, StageFailed, StageSkipped
 from groove_daemon.retrieval.words import content_words
 
 log = structlog.get_logger()
@@ -49,6 +50,7 @@ class Probe:
         reader: a snapshot, used in the constructing thread only.
         vectors: the vector space.
         embedder: gives the model, or None when there is none on purpose; may raise `ModelError`.
+        patient_until: monotonic seconds until which the embedding of the query is waited for; None for ever.
     """
 
     def __init__(
@@ -58,15 +60,18 @@ class Probe:
         reader: CorpusReader,
         vectors: VectorIndex,
         embedder: Callable[[], Embedder | None],
+        patient_until: float | None = None,
     ) -> None:
         self.query = query
         self.reader = reader
         self.vectors = vectors
         self.allowed: Allowed = reader.allowed(query.filters)
         self._embedder = embedder
+        self._patient_until = patient_until
         self._lock = threading.Lock()
         self._outcome: Similarities | StageSkipped | None = None
         self._mode: Mode = "fts_only"
+        self._stored: dict[ChunkId, StoredChunk] = {}
         self._excluded: frozenset[ChunkId] | StageFailed = self._find_excluded()
 
     @property
@@ -94,17 +99,35 @@ class Probe:
         except StageFailed as failure:
             return failure
 
+    def stored(self, chunk_ids: Sequence[ChunkId]) -> Mapping[ChunkId, StoredChunk]:
+        """The chunks that exist, each read once; for the reader's thread.
+
+        Raises:
+            StageFailed: they could not be read.
+        """
+        missing = [chunk_id for chunk_id in chunk_ids if chunk_id not in self._stored]
+        if missing:
+            with store_failures():
+                self._stored.update(self.reader.chunks(missing))
+        return {chunk_id: self._stored[chunk_id] for chunk_id in chunk_ids if chunk_id in self._stored}
+
     def similarities(self) -> Similarities:
         """The query compared with all vectors, computed once.
 
         Raises:
-            StageSkipped: there is no embedder.
+            StageSkipped: there is no embedder, or there are no vectors.
+            OutOfBudget: another thread still works on it when patience ends.
             StageFailed: the model is not ready, the query could not be embedded, or the vectors could not be read.
         """
-        with self._lock:
+        patience = -1.0 if self._patient_until is None else max(0.0, self._patient_until - time.monotonic())
+        if not self._lock.acquire(timeout=patience):
+            raise OutOfBudget
+        try:
             if self._outcome is None:
                 self._outcome = self._scan()
             outcome = self._outcome
+        finally:
+            self._lock.release()
         if isinstance(outcome, StageSkipped):
             raise type(outcome)(str(outcome))
         return outcome
@@ -116,6 +139,8 @@ class Probe:
             return StageFailed(str(error))
         if embedder is None:
             return StageSkipped("off")
+        if not self.vectors.dimension:
+            return StageSkipped("the index has no vectors yet")
         try:
             vector = as_vector(embedder.embed_query(self.query.positive_text), embedder.dimension)
         except ModelError as error:

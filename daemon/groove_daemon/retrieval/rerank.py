@@ -125,7 +125,7 @@ class Rerank:
         scores = self._score(scorer, query, texts, trace)
         if len(scores) < len(texts):
             if len(scores) < query.limit:
-                raise OutOfBudget
+                raise OutOfBudget if trace.budget_end is not None else StageFailed("out of time")
             trace.remark(self.name, f"the first {len(scores)} of {len(texts)} candidates, for lack of time")
         known = {candidate.chunk_id: candidate.evidence for candidate in ranking}
         return ranked(self.name, scores.items(), known)
@@ -157,7 +157,9 @@ def _has_time(trace: Trace, pairs: int) -> bool:
         trace.afford(_PAIRS, pairs)
     except OutOfBudget:
         return False
-    return trace.seconds_left > _RESERVE_S or trace.budget_end is not None
+    if trace.deadline is None:
+        return True
+    return trace.deadline - time.monotonic() > trace.expect(_PAIRS, pairs) + _RESERVE_S
 
 
 def _batch_scores(scorer: PairScorer, query: str, texts: Sequence[str], trace: Trace) -> Sequence[float]:

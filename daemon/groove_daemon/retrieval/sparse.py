@@ -7,18 +7,13 @@ judged on the trigram row of a chunk, the same for all legs.
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 
-import structlog
-
 from groove_daemon.domain.document import ChunkId
 from groove_daemon.domain.query import Query
 from groove_daemon.domain.ranking import Ranking, ranked
-from groove_daemon.retrieval.compile import PHRASE_CAP
 from groove_daemon.retrieval.depth import Depths
 from groove_daemon.retrieval.probe import Probe, store_failures
 from groove_daemon.retrieval.trace import StageSkipped, Trace
 from groove_daemon.retrieval.words import content_words
-
-log = structlog.get_logger()
 
 COMMON_SHARE = 0.5
 """A phrase in more than this share of the chunks has next to no weight in bm25 and most of the cost."""
@@ -43,7 +38,6 @@ class TrigramRetriever:
 
     def retrieve(self, query: Query, trace: Trace) -> Ranking:
         """Rank by bm25."""
-        _tell_what_the_cap_dropped(query, trace)
         if not query.phrases:
             raise StageSkipped("no phrase of three characters or more")
         with store_failures():
@@ -63,17 +57,6 @@ class TrigramRetriever:
         if common:
             trace.note(f"left out of the ranking, because more than half of the chunks hold it: {', '.join(common)}")
         return rare
-
-
-def _tell_what_the_cap_dropped(query: Query, trace: Trace) -> None:
-    """A query over the caps still answers, so the loss would be silent."""
-    if not query.dropped_phrases and not query.dropped_exclusions:
-        return
-    log.warning("retrieval.query_capped", phrases=query.dropped_phrases, exclusions=query.dropped_exclusions)
-    if query.dropped_phrases:
-        trace.note(f"only the first {PHRASE_CAP} phrases are searched for; {query.dropped_phrases} were left out")
-    if query.dropped_exclusions:
-        trace.note(f"only the first {PHRASE_CAP} exclusions remove; {query.dropped_exclusions} were left out")
 
 
 def split_common(

@@ -5,7 +5,6 @@ where a query learns that it was cancelled, that its time is over (the search fa
 are left out): `run` checks before each stage.
 """
 
-import math
 import threading
 import time
 from collections.abc import Callable, Sized
@@ -117,15 +116,13 @@ class Trace:
             raise DeadlineExceeded("the time allowed for the search is over")
 
     @property
-    def seconds_left(self) -> float:
-        """What is left of the budget or until the deadline, whichever ends first; infinity without either."""
-        ends = [end for end in (self.deadline, self.budget_end) if end is not None]
-        return min(ends) - time.monotonic() if ends else math.inf
-
-    @property
     def is_over_budget(self) -> bool:
         """Whether there is a budget and it is spent."""
         return self.budget_end is not None and time.monotonic() >= self.budget_end
+
+    def expect(self, stage: str, size: int) -> float:
+        """How long a stage is likely to take, in seconds; 0 when nothing is known."""
+        return self._costs.expect(stage, size)
 
     def afford(self, stage: str, size: int = 0) -> None:
         """Begin a stage only when the budget is likely to suffice for `size` candidates.

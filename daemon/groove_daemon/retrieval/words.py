@@ -73,6 +73,22 @@ def content_words(words: Sequence[str]) -> tuple[str, ...]:
     return content or tuple(words)
 
 
+def keywords(text: str) -> tuple[str, ...]:
+    """Words that can say what a text is about, lower-cased, in order, each once, at most `WORD_CAP`.
+
+    Words of one character, function words and plain numbers are left out, even when nothing remains.
+
+    >>> keywords("What did the API return on 2026-04-10, a 404?")
+    ('api', 'return')
+    """
+    unique = dict.fromkeys(word for word in _runs(text.lower()) if _is_keyword(word))
+    return tuple(unique)[:WORD_CAP]
+
+
+def _is_keyword(word: str) -> bool:
+    return len(word) >= 2 and word not in STOP_WORDS and not word.isnumeric()
+
+
 def short_terms(fragments: Iterable[str]) -> tuple[str, ...]:
     """Fragments too short for a trigram that are words all the same: two CJK characters, or one ideograph.
 

@@ -74,6 +74,11 @@ class Database:
         with self.lock, self.translated():
             self._connection.executemany(sql, values)
 
+    def rows_many(self, sql: str, values: Iterable[Sequence[object]]) -> list[Row]:
+        """Run a statement once for each tuple of values and return all rows, in the same order."""
+        with self.lock, self.translated():
+            return self._connection.executemany(sql, values).fetchall()
+
     def insert(self, sql: str, values: Sequence[object]) -> int:
         """Run an INSERT and return the new row id."""
         with self.lock:
@@ -218,6 +223,11 @@ def int_array(numbers: Iterable[int] | NDArray[np.int64]) -> object:
     )
     # An empty buffer is refused by the driver; no row has this id.
     return apsw.carray(array if len(array) else np.array([np.iinfo(np.int64).min]))
+
+
+def blob_array(blobs: Sequence[bytes]) -> object:
+    """The same for values of bytes; at least one."""
+    return apsw.carray(tuple(blobs))
 
 
 def translate(error: apsw.Error, path: Path) -> StoreError | Cancelled:

@@ -46,7 +46,8 @@ _UPDATE_DOCUMENT = (
     f"UPDATE documents SET {', '.join(f'{name} = ?' for name in _DOCUMENT_COLUMNS)} WHERE document_id = ?"
 )
 _INSERT_CHUNK = (
-    f"INSERT INTO chunks ({', '.join(_CHUNK_COLUMNS)}, created_at) VALUES ({', '.join('?' * len(_CHUNK_COLUMNS))}, ?)"
+    f"INSERT INTO chunks ({', '.join(_CHUNK_COLUMNS)}, created_at)"
+    f" VALUES ({', '.join('?' * len(_CHUNK_COLUMNS))}, ?) RETURNING chunk_id"
 )
 _UPDATE_CHUNK = f"UPDATE chunks SET {', '.join(f'{name} = ?' for name in _CHUNK_COLUMNS)} WHERE chunk_id = ?"
 _SELECT_CHUNKS = (
@@ -112,12 +113,15 @@ class DocumentWriter(WriteSide):
             title_key = embed_key(draft.title_passage)
             slots = claim_slots(self.database, [title_key, *keys], wanted_at=to_number(draft.stat.mtime_ns))
             freed = self._slots_of_document(identity)
+            names = self._names(identity)
             identity = self._put_row(identity, collection_id, draft, slots[title_key], title_key, now)
             plan = self._plan(identity, draft.chunks, keys, slots)
             chunk_ids = self._apply(plan, now)
-            self._put_document_text(identity, draft)
             release_slots(self.database, freed, now=now)
             self.database.run("DELETE FROM failures WHERE collection_id = ? AND path = ?", (collection_id, draft.path))
+            # Full text comes last: FTS5 writes a segment out whenever SQLite opens a savepoint for another statement.
+            self._put_chunk_texts(plan, chunk_ids)
+            self._put_document_text(identity, draft, before=None if names is None else _fields_before(names, plan))
             chunks = [
                 ChunkRow(chunk_id, slots[key].number, chunk.quality)
                 for chunk_id, key, chunk in zip(chunk_ids, keys, draft.chunks, strict=True)
@@ -218,34 +222,39 @@ class DocumentWriter(WriteSide):
             rows.append((_chunk_values(document_id, draft, key, slots[key]), kept))
         return _ChunkPlan(rows, old)
 
+    def _names(self, document_id: DocumentId | None) -> Row | None:
+        """Title, aliases as JSON, and path of a document that is there."""
+        return self.database.row("SELECT title, aliases, path FROM documents WHERE document_id = ?", (document_id,))
+
     def _apply(self, plan: _ChunkPlan, now: float) -> list[int]:
-        """Write the chunks and their full text; returns the ids in order."""
-        rewritten = [
-            chunk_id for row, chunk_id in plan.rows if chunk_id is not None and _text(row) != _text(plan.old[chunk_id])
-        ]
-        dropped = plan.dropped
-        full_text.drop_chunks(self.database, [*dropped, *rewritten])
-        self.database.run_many("DELETE FROM chunks WHERE chunk_id = ?", [(chunk_id,) for chunk_id in dropped])
+        """Write the chunks without their full text; returns the ids in order."""
+        self.database.run_many("DELETE FROM chunks WHERE chunk_id = ?", [(chunk_id,) for chunk_id in plan.dropped])
         self.database.run_many(
             _UPDATE_CHUNK,
             [(*row, chunk_id) for row, chunk_id in plan.rows if chunk_id is not None and row != plan.old[chunk_id]],
         )
-        ids = [
-            self.database.insert(_INSERT_CHUNK, (*row, now)) if chunk_id is None else chunk_id
-            for row, chunk_id in plan.rows
-        ]
-        is_rewritten = set(rewritten)
+        made = self.database.rows_many(_INSERT_CHUNK, [(*row, now) for row, chunk_id in plan.rows if chunk_id is None])
+        new_ids = iter(made)
+        return [next(new_ids)[0] if chunk_id is None else chunk_id for _, chunk_id in plan.rows]
+
+    def _put_chunk_texts(self, plan: _ChunkPlan, chunk_ids: Sequence[int]) -> None:
+        rewritten = {
+            chunk_id for row, chunk_id in plan.rows if chunk_id is not None and _text(row) != _text(plan.old[chunk_id])
+        }
+        full_text.drop_chunks(self.database, [*plan.dropped, *rewritten])
         full_text.put_chunks(
             self.database,
             [
                 (chunk_id, *_text(row))
-                for chunk_id, (row, kept) in zip(ids, plan.rows, strict=True)
-                if kept is None or kept in is_rewritten
+                for chunk_id, (row, kept) in zip(chunk_ids, plan.rows, strict=True)
+                if kept is None or kept in rewritten
             ],
         )
-        return ids
 
-    def _put_document_text(self, document_id: DocumentId, draft: DocumentDraft) -> None:
+    def _put_document_text(
+        self, document_id: DocumentId, draft: DocumentDraft, *, before: full_text.DocumentFields | None
+    ) -> None:
+        """Write what is searched of the whole document, unless `before` is the same; None for a new document."""
         fields = full_text.document_fields(
             title=draft.title,
             aliases=draft.metadata.aliases,
@@ -253,6 +262,10 @@ class DocumentWriter(WriteSide):
             headings=(chunk.heading for chunk in draft.chunks),
             contents=(chunk.content for chunk in draft.chunks),
         )
+        if fields == before:
+            return
+        if before is not None:
+            full_text.drop_document(self.database, document_id)
         full_text.put_document(self.database, document_id, fields)
 
     def _delete(self, document_ids: Sequence[DocumentId], *, now: float, effects: Effects) -> None:
@@ -292,6 +305,19 @@ def _text(row: Row) -> tuple[str | None, str | None, str]:
     """Heading, context and content of a row: what full text holds of a chunk."""
     heading, _level, _heading_path, context, content = row[_TEXT]
     return heading, context, content
+
+
+def _fields_before(names: Row, plan: _ChunkPlan) -> full_text.DocumentFields:
+    """What was searched of a document before it was replaced."""
+    title, aliases, path = names
+    texts = [_text(row) for row in plan.old.values()]
+    return full_text.document_fields(
+        title=title,
+        aliases=json.loads(aliases),
+        path=path,
+        headings=(heading for heading, _, _ in texts),
+        contents=(content for _, _, content in texts),
+    )
 
 
 def _known(row: Row) -> KnownDocument:

@@ -4,7 +4,7 @@ What always holds: a passage has one slot however many chunks and titles hold it
 that nothing points to keeps its vector until it is pruned, so that a text that comes back needs no embedding.
 """
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Collection, Iterable, Sequence
 from dataclasses import dataclass
 
 import numpy as np
@@ -12,7 +12,7 @@ import numpy as np
 from groove_daemon.domain.passage import passage
 from groove_daemon.errors import EmbedderMismatch
 from groove_daemon.store import vector_table
-from groove_daemon.store.connection import Database, int_array
+from groove_daemon.store.connection import Database, blob_array, int_array
 from groove_daemon.store.numbers import StatNumber
 from groove_daemon.store.records import PendingPassage
 from groove_daemon.store.state import WriteSide, read_dimension, read_fingerprint, write_meta
@@ -22,6 +22,8 @@ _UNIT_TOLERANCE = 1e-3
 # Bytes of text to a token, where the chunker's count is not at hand.
 _BYTES_PER_TOKEN = 4
 
+# A plus before the other columns keeps SQLite from walking all that is pending, or all orphans, for a few slots.
+_AMONG = "slot IN (SELECT value FROM carray(?))"
 _UNREFERENCED = (
     "NOT EXISTS (SELECT 1 FROM chunks WHERE chunks.slot = embeddings.slot)"
     " AND NOT EXISTS (SELECT 1 FROM documents WHERE documents.title_slot = embeddings.slot)"
@@ -38,54 +40,64 @@ class Slot:
 
 def claim_slots(database: Database, keys: Iterable[bytes], *, wanted_at: StatNumber) -> dict[bytes, Slot]:
     """The slot of each passage, a new one where there is none; call it inside a transaction."""
-    slots: dict[bytes, Slot] = {}
-    missing: list[bytes] = []
-    for key in dict.fromkeys(keys):
-        known = database.row("SELECT slot, state = 'pending' FROM embeddings WHERE embed_key = ?", (key,))
-        if known is None:
-            missing.append(key)
-        else:
-            slots[key] = Slot(known[0], bool(known[1]))
-    numbers = int_array([slot.number for slot in slots.values()])
+    distinct = list(dict.fromkeys(keys))
+    if not distinct:
+        return {}
+    rows = database.rows(
+        "SELECT embed_key, slot, state = 'pending' FROM embeddings WHERE embed_key IN (SELECT value FROM carray(?))",
+        (blob_array(distinct),),
+    )
+    slots = {key: Slot(number, bool(is_pending)) for key, number, is_pending in rows}
+    _want_again(database, slots.values(), wanted_at)
+    return slots | _new_slots(database, [key for key in distinct if key not in slots], wanted_at)
+
+
+def _want_again(database: Database, slots: Collection[Slot], wanted_at: StatNumber) -> None:
+    """Note that passages which have a slot stand in one more document."""
+    if not slots:
+        return
+    numbers = int_array([slot.number for slot in slots])
     database.run(
-        "UPDATE embeddings SET orphaned_at = NULL"
-        " WHERE orphaned_at IS NOT NULL AND slot IN (SELECT value FROM carray(?))",
+        f"UPDATE embeddings SET orphaned_at = NULL WHERE {_AMONG} AND +orphaned_at IS NOT NULL",
         (numbers,),
     )
     database.run(
-        "UPDATE embeddings SET wanted_at = max(wanted_at, ?)"
-        " WHERE state = 'pending' AND slot IN (SELECT value FROM carray(?))",
+        f"UPDATE embeddings SET wanted_at = max(wanted_at, ?) WHERE {_AMONG} AND +state = 'pending'",
         (wanted_at, numbers),
     )
-    return slots | _new_slots(database, missing, wanted_at)
 
 
 def _new_slots(database: Database, keys: Sequence[bytes], wanted_at: StatNumber) -> dict[bytes, Slot]:
+    if not keys:
+        return {}
     free = database.rows("SELECT slot FROM embeddings WHERE state = 'free' ORDER BY slot LIMIT ?", (len(keys),))
     slots = {key: Slot(row[0], is_pending=True) for key, row in zip(keys, free, strict=False)}
     database.run_many(
         "UPDATE embeddings SET embed_key = ?, state = 'pending', wanted_at = ? WHERE slot = ?",
         [(key, wanted_at, slot.number) for key, slot in slots.items()],
     )
-    for key in keys[len(free) :]:
-        number = database.insert(
-            "INSERT INTO embeddings (embed_key, state, wanted_at) VALUES (?, 'pending', ?)", (key, wanted_at)
-        )
-        slots[key] = Slot(number, is_pending=True)
-    return slots
+    others = keys[len(free) :]
+    made = database.rows_many(
+        "INSERT INTO embeddings (embed_key, state, wanted_at) VALUES (?, 'pending', ?) RETURNING slot",
+        [(key, wanted_at) for key in others],
+    )
+    return slots | {key: Slot(row[0], is_pending=True) for key, row in zip(others, made, strict=True)}
 
 
 def release_slots(database: Database, slots: Iterable[int], *, now: float) -> None:
     """Note which of these slots nothing points to any more; call it inside a transaction."""
-    numbers = int_array(set(slots))
+    distinct = set(slots)
+    if not distinct:
+        return
+    numbers = int_array(distinct)
     database.run(
         "UPDATE embeddings SET state = 'free', embed_key = NULL, wanted_at = NULL"
-        f" WHERE state = 'pending' AND slot IN (SELECT value FROM carray(?)) AND {_UNREFERENCED}",
+        f" WHERE {_AMONG} AND +state = 'pending' AND {_UNREFERENCED}",
         (numbers,),
     )
     database.run(
-        "UPDATE embeddings SET orphaned_at = ? WHERE state IN ('ready', 'bad') AND orphaned_at IS NULL"
-        f" AND slot IN (SELECT value FROM carray(?)) AND {_UNREFERENCED}",
+        "UPDATE embeddings SET orphaned_at = ?"
+        f" WHERE {_AMONG} AND +state IN ('ready', 'bad') AND +orphaned_at IS NULL AND {_UNREFERENCED}",
         (now, numbers),
     )
 
@@ -190,6 +202,10 @@ class EmbeddingWriter(WriteSide):
                 "UPDATE embeddings SET state = 'free', embed_key = NULL, reason = NULL, wanted_at = NULL,"
                 " orphaned_at = NULL WHERE slot IN (SELECT value FROM carray(?))",
                 (int_array(slots),),
+            )
+            self.database.run(
+                "DELETE FROM accesses WHERE NOT EXISTS"
+                " (SELECT 1 FROM embeddings WHERE embeddings.embed_key = accesses.embed_key)"
             )
             effects.after_commit.append(lambda: self.space.drop_vectors(slots))
         return len(slots)

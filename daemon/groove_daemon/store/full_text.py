@@ -27,6 +27,7 @@ _MERGE_PAGES = 500
 _PROBE = lexical.phrase_expression(["qzxqzx"]) or ""
 
 ChunkText = tuple[int, str | None, str | None, str]
+DocumentFields = tuple[str, str, str]
 
 
 class Health:
@@ -61,9 +62,13 @@ def drop_documents(database: Database, document_ids: Ids) -> None:
     )
 
 
-def put_document(database: Database, document_id: int, fields: tuple[str, str, str]) -> None:
-    """Write the row of a document over the one it may have; `fields` are those of `document_fields`."""
+def drop_document(database: Database, document_id: int) -> None:
+    """Delete the row of a document alone."""
     database.run(f"DELETE FROM {DOCUMENT_TABLE} WHERE rowid = ?", (document_id,))
+
+
+def put_document(database: Database, document_id: int, fields: DocumentFields) -> None:
+    """Write the row of a document, which must have none; `fields` are those of `document_fields`."""
     database.run(
         f"INSERT INTO {DOCUMENT_TABLE} (rowid, title, headings, body) VALUES (?, ?, ?, ?)", (document_id, *fields)
     )
@@ -71,7 +76,7 @@ def put_document(database: Database, document_id: int, fields: tuple[str, str, s
 
 def document_fields(
     *, title: str, aliases: Sequence[str], path: str, headings: Iterable[str | None], contents: Iterable[str]
-) -> tuple[str, str, str]:
+) -> DocumentFields:
     """What is searched of a whole document: its names, its headings once each, its text."""
     names = dict.fromkeys((title, *aliases, PurePosixPath(path).stem))
     distinct = dict.fromkeys(heading for heading in headings if heading)

@@ -134,7 +134,9 @@ class IndexLock:
         try:
             self._handle = os.open(path, os.O_RDWR | os.O_CREAT | os.O_CLOEXEC | os.O_NOFOLLOW, 0o600)
         except OSError as error:
-            raise StoreFull(f"{path}: {error.strerror}", hint="check the folder of the index") from error
+            raise StoreFull(
+                f"{path} cannot be opened: {(error.strerror or '').lower()}", hint="check the folder of the index"
+            ) from error
         os.fchmod(self._handle, 0o600)
         try:
             fcntl.flock(self._handle, fcntl.LOCK_EX | fcntl.LOCK_NB)
@@ -163,7 +165,11 @@ def _make_folder(folder: Path) -> None:
         folder.mkdir(mode=0o700, parents=True)
         folder.chmod(0o700)
     except OSError as error:
-        raise StoreFull(f"{folder}: {error.strerror}", hint="check the data folder", path=str(folder)) from error
+        raise StoreFull(
+            f"the folder {folder} cannot be made: {(error.strerror or '').lower()}",
+            hint="set XDG_DATA_HOME to a folder that can be written",
+            path=str(folder),
+        ) from error
 
 
 def _open_file(path: Path) -> Database:

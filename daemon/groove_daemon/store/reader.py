@@ -257,6 +257,15 @@ class Reader:
             raise NotIndexed(f"there is no chunk {chunk_id}", chunk_id=chunk_id)
         return found[chunk_id]
 
+    def access_counts(self, chunk_ids: Sequence[ChunkId]) -> dict[ChunkId, int]:
+        """How often the passages of these chunks were returned; those that never were are missing."""
+        rows = self.database.rows(
+            "SELECT c.chunk_id, a.count FROM chunks c JOIN accesses a USING (embed_key)"
+            " WHERE c.chunk_id IN (SELECT value FROM carray(?))",
+            (int_array(chunk_ids),),
+        )
+        return {ChunkId(row[0]): row[1] for row in rows}
+
     def document(self, collection: str, path: str) -> StoredDocument | None:
         """The document at a path, or None."""
         row = self.database.row(f"{_SELECT_DOCUMENTS} WHERE k.name = ? AND d.path = ?", (collection, path))

@@ -16,6 +16,7 @@ from groove_daemon.errors import NotIndexed, StoreCorrupt
 from groove_daemon.store import full_text
 from groove_daemon.store.connection import Database
 from groove_daemon.store.full_text import Health
+from groove_daemon.store.numbers import to_number
 from groove_daemon.store.vectors import VectorSpace
 
 log = structlog.get_logger()
@@ -118,10 +119,25 @@ class CollectionWriter(WriteSide):
         with self._write():
             self.database.run(
                 "INSERT INTO collections (name, root) VALUES (?, ?)"
-                " ON CONFLICT (name) DO UPDATE SET root = excluded.root",
+                " ON CONFLICT (name) DO UPDATE SET root = excluded.root, root_device = NULL, root_inode = NULL",
                 (name, root),
             )
         return self._collection_id(name)
+
+    def root_identity(self, name: str) -> tuple[int, int] | None:
+        """Device and inode of a collection's folder as last noted; None when they never were for this folder."""
+        row = self.database.row("SELECT root_device, root_inode FROM collections WHERE name = ?", (name,))
+        return None if row is None or row[0] is None else (int(row[0]), int(row[1]))
+
+    def note_root_identity(self, name: str, device: int, inode: int) -> None:
+        """Note which folder a collection's root was when all of it was seen; generation unchanged."""
+        if self.root_identity(name) == (device, inode):
+            return
+        with self._write(is_visible=False):
+            self.database.run(
+                "UPDATE collections SET root_device = ?, root_inode = ? WHERE name = ?",
+                (to_number(device), to_number(inode), name),
+            )
 
     def collections(self) -> Mapping[str, CollectionId]:
         """All collections by name."""

@@ -10,6 +10,7 @@ import pytest
 from groove_daemon.config.settings import CollectionSettings, IndexSettings, WatchSettings
 from groove_daemon.domain.query import Filters
 from groove_daemon.errors import Busy, ShuttingDown
+from groove_daemon.formats import parser_for
 from groove_daemon.indexing.report import IndexChanged, WorkerEvent
 from support.indexing import CountingEmbedder, Rig, StandInModels, elapsed
 from support.library import Library, wait_until
@@ -163,6 +164,53 @@ def test_worker_keeps_a_documents_identity_when_it_moves(library: Library, state
         assert embedder.texts == []
 
 
+def test_worker_embeds_nothing_when_a_folder_moves(library: Library, state: Path) -> None:
+    embedder = CountingEmbedder()
+    for number in range(5):
+        note(library, f"old/n{number}.md", f"heron{number}")
+    with Rig(state, [library.settings()], models=StandInModels(embedder)) as rig:
+        rig.settle()
+        before = rig.index.reader().counts()
+        embedder.texts.clear()
+        library.move("old", "new/place")
+
+        assert rig.sync("old", "new", subtree=True).fresh
+        assert sorted(rig.documents()) == [f"new/place/n{number}.md" for number in range(5)]
+        assert rig.find("heron3") == ["new/place/n3.md"]
+        assert embedder.texts == []
+        assert rig.index.reader().counts() == before
+
+
+def test_the_search_after_a_burst_of_changes_is_fresh(library: Library, state: Path) -> None:
+    """500 files change at once, as a checkout of another branch does, and the next search may wait half a second."""
+    for number in range(500):
+        note(library, f"x{number % 20}/n{number}.md", f"heron{number}")
+    with Rig(state, [library.settings()]) as rig:
+        rig.settle(within=60)
+        for number in range(500):
+            note(library, f"x{number % 20}/n{number}.md", f"osprey{number}", fresh=True)
+        rig.hint(*(f"x{number % 20}/n{number}.md" for number in range(500)))
+        report = rig.sync(within=0.5)
+
+        assert report.fresh or "still to be read" in report.reason or "vectors" in report.reason
+
+        wait_until(lambda: rig.sync(within=0.5).fresh, within=60)
+
+        assert rig.find("osprey499") == ["x19/n499.md"]
+        assert rig.find("heron") == []
+
+
+def test_worker_looks_at_nothing_while_nothing_happens(library: Library, state: Path) -> None:
+    note(library, "a.md", "heron")
+    with Rig(state, [library.settings()]) as rig:
+        rig.settle()
+        passes = rig.worker.status().passes
+        for _ in range(20):
+            assert rig.sync().fresh
+
+        assert rig.worker.status().passes == passes
+
+
 def test_worker_indexes_odd_names(library: Library, state: Path) -> None:
     names = ["# Meeting - 12 [draft] (a&b).md", "2026_06_16.md", "2026-06-16.md", "e\u0301.md", "\u00e9.md"]
     for number, name in enumerate(names):
@@ -226,6 +274,59 @@ def test_worker_keeps_everything_while_the_root_is_gone(library: Library, state:
         assert embedder.texts == []
 
 
+def test_worker_keeps_everything_when_another_folder_took_the_roots_place_while_it_was_stopped(
+    library: Library, state: Path, tmp_path: Path
+) -> None:
+    embedder = CountingEmbedder()
+    for number in range(3):
+        note(library, f"n{number}.md", f"heron{number}")
+    with Rig(state, [library.settings()], models=StandInModels(embedder)) as rig:
+        rig.settle()
+    embedder.texts.clear()
+    os.rename(library.root, tmp_path / "away")
+    note(library, "other.md", "osprey")
+    for _ in range(2):
+        with Rig(state, [library.settings()], models=StandInModels(embedder)) as rig:
+            wait_until(lambda: "holds none of its documents" in rig.sync().reason)
+            rig.sync("other.md")
+
+            assert sorted(rig.documents()) == ["n0.md", "n1.md", "n2.md"]
+
+    library.remove("other.md")
+    library.root.rmdir()
+    os.rename(tmp_path / "away", library.root)
+    with Rig(state, [library.settings()], models=StandInModels(embedder)) as rig:
+        assert rig.settle().fresh
+        assert sorted(rig.documents()) == ["n0.md", "n1.md", "n2.md"]
+        assert embedder.texts == []
+
+
+def test_worker_takes_a_restored_copy_of_the_root_for_the_root(library: Library, state: Path, tmp_path: Path) -> None:
+    for number in range(3):
+        note(library, f"n{number}.md", f"heron{number}")
+    with Rig(state, [library.settings()]) as rig:
+        rig.settle()
+    os.rename(library.root, tmp_path / "away")
+    for name in ("n0.md", "n2.md"):
+        note(library, name, f"heron{name[1]}")
+    for _ in range(2):
+        with Rig(state, [library.settings()]) as rig:
+            assert rig.settle().fresh
+            assert sorted(rig.documents()) == ["n0.md", "n2.md"]
+
+
+def test_worker_takes_a_folder_that_was_emptied_by_hand_while_it_was_stopped_for_empty(
+    library: Library, state: Path
+) -> None:
+    note(library, "a.md", "heron")
+    with Rig(state, [library.settings()]) as rig:
+        rig.settle()
+    library.remove("a.md")
+    with Rig(state, [library.settings()]) as rig:
+        assert rig.settle().fresh
+        assert rig.documents() == {}
+
+
 def test_worker_finds_a_root_that_came_back_by_itself(library: Library, state: Path, tmp_path: Path) -> None:
     note(library, "a.md", "heron")
     with Rig(state, [library.settings()]) as rig:
@@ -271,11 +372,8 @@ class FailingParser:
 
 def test_worker_survives_a_parser_that_raises(library: Library, state: Path) -> None:
     note(library, "bad.md", "egret")
-    rig = Rig(state, [library.settings()])
-    parser_for = rig.worker._ingest._parser_for
     parser = FailingParser(parser_for(".md", ("md",)))
-    rig.worker._ingest._parser_for = lambda _suffix, _enabled: parser
-    with rig:
+    with Rig(state, [library.settings()], parser_for=lambda _suffix, _enabled: parser) as rig:
         rig.settle()
         note(library, "bad.md", "broken", fresh=True)
         note(library, "good.md", "kestrel", fresh=True)

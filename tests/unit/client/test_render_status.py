@@ -34,6 +34,11 @@ def test_status_of_an_idle_daemon_says_up_to_date_first():
         ),
         ({"index": {"pending_vectors": 5}}, "ready: 5 passages without a vector yet\n"),
         ({"collections": [{"name": "notes", "pending": 1}]}, "ready: 1 change not indexed yet\n"),
+        ({"collections": [{"name": "notes", "failed": 2}]}, "ready: 2 files failed\n"),
+        (
+            {"collections": [{"name": "notes", "problems": ["the folder is missing"]}], "problems": ["disk full"]},
+            "ready: 2 problems\n",
+        ),
     ],
 )
 def test_status_headline_tells_what_is_not_done(fields, headline):
@@ -53,7 +58,7 @@ def test_status_shows_problems_and_hides_controls():
 
 def test_collections_are_a_table_with_their_problems():
     answer = make_status()
-    answer["collections"][0] |= {"unwatched_folders": ["a", "b"], "problems": ["2 folders are not watched"]}
+    answer["collections"][0] |= {"failed": 1, "unwatched_folders": ["a", "b"], "problems": ["2 folders are not watched"]}
 
     assert collections(answer, SCREEN) == (
         "collection  documents  chunks  pending  failed  skipped  unwatched  folder\n"

@@ -1,7 +1,7 @@
 """Documents and chunks of the index as messages, and how a request names one."""
 
 import os
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from urllib.parse import quote
 
 from groove_daemon.domain.document import ChunkId, StoredChunk, StoredDocument
@@ -94,7 +94,7 @@ def find_document(
     if collection is not None and collection not in {state.name for state in collections}:
         raise InvalidParams(f"collection: no collection {collection!a}", field="collection")
     if path.startswith(("/", f"{MARKER}/")):
-        places = _places_of(os.path.normpath(unspell(path)), collections)
+        places = places_of(path, {state.name: state.root for state in collections})
         if not places:
             raise OutsideRoots(f"{path!a} lies in no collection")
     else:
@@ -109,11 +109,17 @@ def find_document(
     return found[0]
 
 
-def _places_of(absolute: bytes, collections: Sequence[CollectionState]) -> list[tuple[str, str]]:
-    """Each collection that an absolute path lies in, with the path relative to its folder."""
+def places_of(path: str, roots: Mapping[str, str]) -> list[tuple[str, str]]:
+    """Each collection that an absolute path lies in, with the path relative to its folder, empty for the folder itself.
+
+    Args:
+        path: in the spelling of `indexing.paths`.
+        roots: the folder of each collection.
+    """
+    absolute = os.path.normpath(unspell(path)) + b"/"
     places = []
-    for state in collections:
-        root = os.fsencode(state.root).rstrip(b"/") + b"/"
+    for name, folder in roots.items():
+        root = os.fsencode(folder).rstrip(b"/") + b"/"
         if absolute.startswith(root):
-            places.append((state.name, spell(absolute[len(root) :])))
+            places.append((name, spell(absolute[len(root) :].rstrip(b"/"))))
     return places

@@ -14,7 +14,9 @@ CREATE TABLE meta (
 CREATE TABLE collections (
     collection_id INTEGER PRIMARY KEY,
     name TEXT NOT NULL UNIQUE,  -- the name in filters and answers
-    root TEXT NOT NULL          -- the folder, as configured when it was last opened
+    root TEXT NOT NULL,         -- the folder, as configured when it was last opened
+    root_device ANY,            -- which folder that was when all of it was last seen, so that another one under the
+    root_inode ANY              -- same name is noticed; NULL before
 ) STRICT;
 
 -- One row for each distinct text that an embedder reads: chunks and titles point here by slot.
@@ -103,20 +105,26 @@ CREATE TABLE failures (
 ) STRICT, WITHOUT ROWID;
 CREATE INDEX failures_due ON failures (next_try_at) WHERE next_try_at IS NOT NULL;
 
+-- How often passages were returned by searches that count it.  By the hash of the text and not by chunk, so that the
+-- counts outlive edits elsewhere, renames, moves, and deleting and restoring.
+CREATE TABLE accesses (
+    embed_key BLOB PRIMARY KEY,
+    count INTEGER NOT NULL,
+    last_at REAL NOT NULL           -- seconds since the epoch
+) STRICT, WITHOUT ROWID;
+
 -- Full text of chunks by groups of three characters: any literal text of three characters and more is found.
 -- Row id: chunk_id.  The text itself stays in `chunks`, from which all full-text tables can be made again.
 CREATE VIRTUAL TABLE chunks_trigram USING fts5 (
     heading, context, content,
     content = '', contentless_delete = 1, tokenize = 'trigram remove_diacritics 1'
 );
-INSERT INTO chunks_trigram (chunks_trigram, rank) VALUES ('automerge', 2);
 
 -- Full text of chunks by words, for words of any length.  Row id: chunk_id.
 CREATE VIRTUAL TABLE chunks_words USING fts5 (
     heading, context, content,
     content = '', contentless_delete = 1, tokenize = 'unicode61 remove_diacritics 2'
 );
-INSERT INTO chunks_words (chunks_words, rank) VALUES ('automerge', 2);
 
 -- Full text of whole documents by word stems.  Row id: document_id.
 CREATE VIRTUAL TABLE documents_words USING fts5 (
@@ -125,4 +133,3 @@ CREATE VIRTUAL TABLE documents_words USING fts5 (
     body,       -- all chunks
     content = '', contentless_delete = 1, tokenize = 'porter unicode61 remove_diacritics 2'
 );
-INSERT INTO documents_words (documents_words, rank) VALUES ('automerge', 2);

@@ -118,7 +118,7 @@ def test_folder_keeps_its_documents_when_a_folder_of_other_notes_takes_its_place
     shelf.library.write("other.md", "text")
     survey = shelf.survey()
 
-    assert [(change.kind, change.path) for change in survey.changes] == [(ChangeKind.ADDED, "other.md")]
+    assert not survey.changes
     assert survey.kept == 5
     assert "5 documents are kept" in shelf.folder.unavailable
 

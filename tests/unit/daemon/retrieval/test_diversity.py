@@ -6,7 +6,7 @@ from hypothesis import strategies as st
 from groove_daemon.domain.document import ChunkId, DocumentId
 from groove_daemon.domain.query import Query
 from groove_daemon.domain.ranking import Candidate
-from groove_daemon.retrieval.diversity import Diversity, cosine_matrix, jaccard_matrix, min_max, pick
+from groove_daemon.retrieval.diversity import Cosine, Diversity, Jaccard, min_max, pick
 from groove_daemon.retrieval.trace import StageSkipped, Trace
 
 IDENTITY = np.eye(3)
@@ -68,17 +68,30 @@ def test_pick_counts_an_opposite_chunk_as_more_different_than_an_unrelated_one()
 
 
 def test_cosine_is_zero_for_vectors_without_length_or_with_nan():
-    matrix = cosine_matrix([np.array([2.0, 0.0]), np.array([0.0, 0.0]), np.array([np.nan, 0.0]), np.array([1.0, 1.0])])
+    similarity = Cosine([np.array([2.0, 0.0]), np.array([0.0, 0.0]), np.array([np.nan, 0.0]), np.array([1.0, 1.0])])
 
-    assert matrix[0].tolist() == pytest.approx([1.0, 0.0, 0.0, 2**-0.5])
+    assert similarity[0].tolist() == pytest.approx([1.0, 0.0, 0.0, 2**-0.5])
 
 
 def test_jaccard_compares_lower_cased_words():
-    matrix = jaccard_matrix(["Red bird", "red, BLUE bird!", "", "..."])
+    similarity = Jaccard(["Red bird", "red, BLUE bird!", "", "..."])
 
-    assert matrix[0, 1] == pytest.approx(2 / 3)
-    assert matrix[0, 2] == 0.0
-    assert matrix[2, 3] == 1.0
+    assert similarity[0].tolist() == pytest.approx([1.0, 2 / 3, 0.0, 0.0])
+    assert similarity[2].tolist() == [0.0, 0.0, 1.0, 1.0]
+
+
+def test_underscores_belong_to_words():
+    assert Jaccard(["snake_case", "snake case"])[0].tolist() == [1.0, 0.0]
+
+
+@given(st.lists(st.lists(st.sampled_from("abcd"), max_size=6).map(" ".join), min_size=1, max_size=8))
+def test_jaccard_equals_the_overlap_of_sets(texts):
+    sets = [set(text.split()) for text in texts]
+    similarity = Jaccard(texts)
+
+    for row, left in enumerate(sets):
+        expected = [len(left & right) / len(left | right) if left | right else 1.0 for right in sets]
+        assert similarity[row].tolist() == pytest.approx(expected)
 
 
 def test_stage_keeps_scores_and_reports_ranks_in_the_order_of_picking():
@@ -94,6 +107,17 @@ def test_stage_drops_candidates_without_a_vector():
     refined = diversity(similarity=np.eye(2), known=(1, 3)).refine(query(5), ranking(3.0, 2.0, 1.0), Trace())
 
     assert [candidate.chunk_id for candidate in refined] == [1, 3]
+
+
+def test_lambda_is_brought_into_its_range():
+    refined = diversity(lambda_=1.7).refine(query(3), ranking(3.0, 2.0, 1.0), Trace())
+
+    assert [candidate.chunk_id for candidate in refined] == [1, 2, 3]
+
+
+def test_stage_has_nothing_to_do_with_fewer_than_two_candidates():
+    with pytest.raises(StageSkipped, match="fewer than two"):
+        diversity().refine(query(2), ranking(1.0), Trace())
 
 
 def test_stage_that_is_off_says_so():
@@ -119,7 +143,7 @@ def test_stage_warns_about_parameters_given_while_it_is_off():
 )
 def test_pick_is_a_repeatable_choice_of_distinct_positions(relevance, lambda_, penalty, limit, seed):
     generator = np.random.default_rng(seed)
-    similarity = cosine_matrix(list(generator.normal(size=(len(relevance), 4))))
+    similarity = Cosine(list(generator.normal(size=(len(relevance), 4))))
     documents = generator.integers(0, 3, size=len(relevance)).tolist()
 
     order = pick(relevance, similarity, documents, lambda_=lambda_, same_doc_penalty=penalty, limit=limit)

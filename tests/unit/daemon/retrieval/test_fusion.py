@@ -1,10 +1,17 @@
-"""Reciprocal rank fusion and the flow from documents to chunks, by hand-worked numbers and properties."""
+"""Fusion by ranks and by values, and the flow from documents to chunks, by hand-worked numbers and properties."""
 
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from groove_daemon.retrieval.fusion import candidates_by_document, flow_down, reciprocal_rank_fusion
+from groove_daemon.retrieval.fusion import (
+    candidates_by_document,
+    flow_down,
+    nearness,
+    reciprocal_rank_fusion,
+    spread_to_unit,
+    text_or_blend,
+)
 
 RANKINGS = st.lists(
     st.tuples(st.lists(st.integers(1, 30), unique=True, max_size=20), st.floats(0.01, 10.0)), max_size=6
@@ -79,3 +86,36 @@ def test_flow_down_never_lowers_a_score_and_keeps_the_order_within_a_document(ch
 
 def test_candidates_by_document_leaves_a_chunk_without_document_out() -> None:
     assert candidates_by_document({1: 0.5, 2: 0.9, 3: 0.9}, {1: 7, 3: 7}) == {7: [3, 1]}
+
+
+def test_text_scores_are_spread_over_the_candidates() -> None:
+    # bm25 of -4, -2.5 and -2, turned round: 1 - (4 - score) / 2.
+    assert spread_to_unit({1: 4.0, 2: 2.5, 3: 2.0}) == {1: 1.0, 2: 0.25, 3: 0.0}
+
+
+def test_one_or_equal_text_scores_are_full_scores() -> None:
+    assert spread_to_unit({1: 0.3}) == {1: 1.0}
+    assert spread_to_unit({1: 0.3, 2: 0.3}) == {1: 1.0, 2: 1.0}
+    assert spread_to_unit({}) == {}
+
+
+@pytest.mark.parametrize(
+    ("cosine", "expected"), [(1.0, 1.0), (0.5, 0.5), (0.0, 1 - 2**0.5 / 2), (-1.0, 0.0), (1.000001, 1.0)]
+)
+def test_nearness_is_one_minus_half_the_distance(cosine: float, expected: float) -> None:
+    # The distance of unit vectors is the root of 2 - 2 * cosine: 0, 1, root of 2, 2.
+    assert nearness(cosine) == pytest.approx(expected, abs=1e-12)
+
+
+@pytest.mark.parametrize(
+    ("text", "vector", "expected"),
+    [
+        (0.5, 0.8, 0.71),  # 0.3 * 0.5 + 0.7 * 0.8
+        (1.0, 0.5, 1.0),  # never below its text: 0.3 + 0.35 = 0.65
+        (0.6, 0.0, 0.6),  # text alone counts in full
+        (0.0, 0.8, 0.56),  # vector alone: 0.7 * 0.8; the worst text hit counts as none
+        (0.0, 0.0, 0.0),
+    ],
+)
+def test_text_and_vector_are_joined_by_value(text: float, vector: float, expected: float) -> None:
+    assert text_or_blend(text, vector, text_weight=0.3, vector_weight=0.7) == pytest.approx(expected)

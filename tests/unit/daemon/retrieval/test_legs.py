@@ -6,7 +6,7 @@ from groove_daemon.domain.query import Filters
 from groove_daemon.errors import ModelLoading, StoreCorrupt
 from groove_daemon.retrieval.dense import DenseRetriever
 from groove_daemon.retrieval.depth import Depths
-from groove_daemon.retrieval.documents import DocumentWordsRetriever, TitleRetriever
+from groove_daemon.retrieval.documents import DocumentWordsRetriever, MeanRetriever, TitleRetriever
 from groove_daemon.retrieval.probe import Probe
 from groove_daemon.retrieval.short_terms import ShortTermsRetriever
 from groove_daemon.retrieval.sparse import (
@@ -73,18 +73,6 @@ def test_trigram_keeps_common_phrases_when_told_to() -> None:
 
     assert ids(run(TrigramRetriever, probe(corpus, "bird owl"), trace, drop_common=False)) == [1, 2, 3]
     assert trace.notes == ()
-
-
-def test_trigram_tells_what_the_caps_dropped() -> None:
-    text = " ".join(f"w{number:02}" for number in range(40)) + " " + " ".join(f"-x{number:02}" for number in range(33))
-    trace = Trace()
-
-    run(TrigramRetriever, probe(MemoryCorpus(note("a", "w00")), text), trace, drop_common=False)
-
-    assert trace.notes == (
-        "only the first 32 phrases are searched for; 8 were left out",
-        "only the first 32 exclusions remove; 1 were left out",
-    )
 
 
 @pytest.mark.parametrize(
@@ -252,9 +240,22 @@ def test_probe_reports_a_model_that_is_loading() -> None:
     assert shared.mode == "fts_only"
 
 
+def test_vectors_are_not_asked_for_while_there_are_none() -> None:
+    embedder = FixedEmbedder({"owls": (1.0, 0.0)})
+    shared = probe(MemoryCorpus(note("a", "x")), embedder=embedder)
+
+    with pytest.raises(StageSkipped, match="no vectors yet"):
+        run(DenseRetriever, shared)
+
+    assert (shared.mode, embedder.asked) == ("fts_only", 0)
+
+
+WITH_VECTOR = Note("a", (Passage("x", (1.0, 0.0)),))
+
+
 @pytest.mark.parametrize("vector", [(0.0, 0.0), (float("nan"), 1.0)])
 def test_probe_falls_back_when_the_query_cannot_be_embedded(vector: tuple[float, float]) -> None:
-    shared = probe(MemoryCorpus(note("a", "x")), embedder=FixedEmbedder({"owls": vector}))
+    shared = probe(MemoryCorpus(WITH_VECTOR), embedder=FixedEmbedder({"owls": vector}))
 
     for kind in (DenseRetriever, TitleRetriever):
         with pytest.raises(StageFailed, match="could not be embedded"):
@@ -265,7 +266,7 @@ def test_probe_falls_back_when_the_query_cannot_be_embedded(vector: tuple[float,
 
 def test_probe_asks_a_failing_model_once() -> None:
     embedder = FixedEmbedder({"other": (1.0, 0.0)})
-    shared = probe(MemoryCorpus(note("a", "x")), embedder=embedder)
+    shared = probe(MemoryCorpus(WITH_VECTOR), embedder=embedder)
 
     for _ in range(2):
         with pytest.raises(StageFailed):
@@ -285,3 +286,18 @@ def test_no_leg_answers_when_the_exclusions_could_not_be_worked_out() -> None:
     for kind in (DenseRetriever, ChunkWordsRetriever, DocumentWordsRetriever):
         with pytest.raises(StageFailed, match="damaged"):
             run(kind, shared)
+
+
+def test_mean_ranks_documents_by_all_their_vectors_and_shows_the_nearest_chunk() -> None:
+    corpus = MemoryCorpus(
+        Note("spread", (Passage("far", (0.0, 1.0)), Passage("near", (1.0, 0.0)))),
+        Note("even", (Passage("one", (0.8, 0.6)), Passage("two", (0.8, 0.6)))),
+        note("waiting", "no vector yet"),
+    )
+    shared = probe(corpus, embedder=FixedEmbedder({"owls": (1.0, 0.0)}))
+
+    ranking = run(MeanRetriever, shared)
+
+    # The mean of (0, 1) and (1, 0) lies at 45 degrees.
+    assert ids(ranking) == [3, 2]
+    assert [candidate.score for candidate in ranking] == pytest.approx([0.8, 0.5**0.5])

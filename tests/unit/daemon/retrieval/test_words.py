@@ -4,7 +4,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from groove_daemon.retrieval.words import WORD_CAP, content_words, dotted_terms, short_terms, words_of
+from groove_daemon.retrieval.words import WORD_CAP, content_words, dotted_terms, keywords, short_terms, words_of
 
 
 @pytest.mark.parametrize(
@@ -80,3 +80,17 @@ def test_words_of_gives_lower_case_words_that_stand_in_the_text(text: str) -> No
         assert word in text.lower()
         assert word == word.lower()
         assert any(char.isalnum() for char in word)
+
+
+@pytest.mark.parametrize(
+    ("text", "expected"),
+    [
+        ("What is the Half-Life of memory?", ("half", "life", "memory")),
+        ("snake_case a 42 4.5 x2", ("snake_case", "x2")),
+        ("memory MEMORY Memory", ("memory",)),
+        ("the of and 7", ()),
+        ("Übersicht cafe\u0301", ("übersicht", "cafe\u0301")),
+    ],
+)
+def test_keywords_say_what_a_text_is_about(text: str, expected: tuple[str, ...]) -> None:
+    assert keywords(text) == expected
