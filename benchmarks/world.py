@@ -27,7 +27,7 @@ BIN = Path(sys.executable).parent
 
 SECTIONS = 10_000
 _DECIDES_THE_INDEX = ("chunking", "domain", "formats", "models", "store")
-_LONGEST_START_S, _LONGEST_INDEX_S = 120.0, 3600.0
+_LONGEST_START_S, _LONGEST_INDEX_S = 180.0, 3600.0
 
 
 class World:
@@ -196,7 +196,7 @@ class Daemon:
         """Start it and wait until the model is ready and the folders are compared with the index."""
         self.spawn()
         with self.client(_LONGEST_START_S) as client:
-            self.until(lambda: _is_ready(client), _LONGEST_START_S * 5)
+            self.until(lambda: _is_ready(client), _LONGEST_START_S)
 
     def client(self, within_s: float = 10.0) -> Client:
         """A connection, as soon as the daemon takes one."""

@@ -200,7 +200,7 @@ def _recording_editor(path: Path) -> Path:
 def test_failures_names_the_file_and_the_reason_until_it_can_be_read(notes: DaemonProcess) -> None:
     bad = notes.notes / "broken.md"
     bad.write_bytes(b"\x00\x01\x02\x03 binary \x00\xff" * 100)
-    wait_until(lambda: notes.ctl("failures").stdout, what="it is listed")
+    notes.wait_fresh()
     listed = notes.ctl("failures")
     shown = notes.ctl("status")
 
@@ -300,3 +300,14 @@ def test_version_tells_both_sides(notes: DaemonProcess) -> None:
     answer = notes.ctl_json("version")
 
     assert answer["version"] == answer["daemon"]["version"]
+
+
+def test_a_note_that_became_no_text_is_gone_and_keeps_no_answer_from_being_fresh(notes: DaemonProcess) -> None:
+    (notes.notes / "birds" / "heron.md").write_bytes(b"\x00\x01\x02\x03 heron \x00\xff" * 100)
+
+    with notes.client() as client:
+        answer = client.search("grey heron")
+
+    assert answer.fresh, answer.stale_reason
+    assert answer.results == ()
+    assert "when it changes" in notes.ctl("failures").stdout

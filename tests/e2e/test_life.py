@@ -4,6 +4,7 @@ import re
 import signal
 import time
 from concurrent.futures import ThreadPoolExecutor
+from pathlib import Path
 
 import pytest
 
@@ -112,7 +113,7 @@ def test_a_clients_shutdown_ends_it_while_it_indexes(busy: DaemonProcess) -> Non
 
 def test_a_signal_right_after_the_start_ends_it(daemon: DaemonProcess) -> None:
     daemon.spawn()
-    wait_until(lambda: daemon.log_lines("daemon.serving"), what="it serves")
+    wait_until(Path(daemon.socket).exists, what="it listens")
 
     ended = daemon.terminate()
 

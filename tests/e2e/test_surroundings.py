@@ -61,9 +61,7 @@ def test_indexing_and_searching_by_meaning_need_no_network(model_cache: Path) ->
         embedder="all-MiniLM-L6-v2", cache=model_cache, wrap=namespaces.without_network()
     ) as daemon:
         daemon.write("heron.md", HERON)
-        daemon.write(
-            "bread.md", "# Sourdough\n\nFeed the starter with flour and water, then bake the dough.\n"
-        )
+        daemon.write("bread.md", "# Sourdough\n\nFeed the starter with flour and water, then bake the dough.\n")
         daemon.start()
         daemon.wait_fresh(vectors=True, within=60)
 

@@ -207,12 +207,15 @@ class MemoryCorpus:
         limit: int,
         allowed: frozenset[ChunkId],
         weights: tuple[float, float, float],
+        every: bool = False,
     ) -> Sequence[tuple[ChunkId, float]]:
         self.calls.append("chunk_words")
         scores = {
             chunk_id: -float(_occurrences(chunk.content, words))
             for chunk_id, chunk in self._chunks.items()
-            if chunk_id in allowed and not _occurrences(chunk.content, excluded)
+            if chunk_id in allowed
+            and not _occurrences(chunk.content, excluded)
+            and not (every and not all(_occurrences(chunk.content, (word,)) for word in words))
         }
         return _best(scores, limit)
 

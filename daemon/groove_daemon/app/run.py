@@ -12,7 +12,9 @@ import threading
 import time
 from collections.abc import Callable, Mapping
 from contextlib import ExitStack
+from queue import Empty, SimpleQueue
 from types import FrameType
+from typing import Literal
 
 import structlog
 
@@ -29,6 +31,8 @@ from groove_daemon.store.index import Index
 from groove_daemon.workers import Workers
 
 log = structlog.get_logger()
+
+Wish = Literal["end", "reload"]
 
 # Together they stay under the five seconds that a stop may take.
 _DRAIN_S, _LATE_STOP_S = 1.5, 2.5
@@ -51,6 +55,7 @@ def run(places: Places, *, flags: Mapping[str, str], env: Mapping[str, str] = os
         log.warning("config.warning", text=warning)
     notifier = Notifier(env)
     stopping = Stopping()
+    stopping.listen_to_signals()
     with ExitStack() as stack:
         listener = listen(places.socket)
         stack.callback(listener.release)
@@ -65,14 +70,13 @@ def run(places: Places, *, flags: Mapping[str, str], env: Mapping[str, str] = os
         )
         server = _serve(daemon, loaded.settings, listener, stack)
         parts.models.start()
-        stopping.listen_to_signals(reload=lambda: _reload(daemon))
         log.info("daemon.serving", pid=os.getpid(), socket=listener.path, took_ms=_ms_since(started_at))
         notifier.ready("serving")
         gc.freeze()
         gc.enable()
         late = threading.Thread(target=_start_late, args=(daemon, stopping), name="start", daemon=True)
         late.start()
-        stopping.wait(notifier)
+        stopping.wait(notifier, reload=lambda: _reload(daemon))
         notifier.stopping()
         log.info("daemon.stopping")
         daemon.begin_stop()
@@ -151,40 +155,38 @@ class Stopping:
 
     def __init__(self) -> None:
         self.exit_code = 0
-        self._asked = threading.Event()
-        self._reload: Callable[[], None] = lambda: None
-        self._wants_reload = threading.Event()
-        self._wake = threading.Event()
+        # A signal comes in the middle of anything that the main thread does; this queue alone may be filled then.
+        self._wishes: SimpleQueue[Wish] = SimpleQueue()
 
     def request(self, *, exit_code: int = 0) -> None:
         """Ask for the end; returns at once.  The first exit code that is not 0 stays."""
         self.exit_code = self.exit_code or exit_code
-        self._asked.set()
-        self._wake.set()
+        self._wishes.put("end")
 
-    def listen_to_signals(self, *, reload: Callable[[], None]) -> None:
-        """SIGTERM and SIGINT ask for the end, SIGHUP for the configuration to be read again."""
-        self._reload = reload
+    def listen_to_signals(self) -> None:
+        """SIGTERM and SIGINT ask for the end, SIGHUP for the configuration to be read again; `wait` grants it."""
         for number in (signal.SIGTERM, signal.SIGINT):
             signal.signal(number, self._on_stop)
         signal.signal(signal.SIGHUP, self._on_reload)
 
-    def wait(self, notifier: Notifier) -> None:
+    def wait(self, notifier: Notifier, *, reload: Callable[[], None]) -> None:
         """Wait for the end, reload when asked, and tell the service manager now and then that all is well."""
-        while not self._asked.is_set():
-            self._wake.wait(notifier.ping_every_s or _LOOK_EVERY_S)
-            self._wake.clear()
-            if self._wants_reload.is_set():
-                self._wants_reload.clear()
-                self._reload()
+        while (wish := self._next_wish(notifier.ping_every_s or _LOOK_EVERY_S)) != "end":
+            if wish == "reload":
+                reload()
             notifier.alive()
+
+    def _next_wish(self, timeout_s: float) -> Wish | None:
+        try:
+            return self._wishes.get(timeout=timeout_s)
+        except Empty:
+            return None
 
     def _on_stop(self, _number: int, _frame: FrameType | None) -> None:
         self.request()
 
     def _on_reload(self, _number: int, _frame: FrameType | None) -> None:
-        self._wants_reload.set()
-        self._wake.set()
+        self._wishes.put("reload")
 
 
 def _ms_since(moment: float) -> float:

@@ -259,8 +259,8 @@ class SearchSettings:
     profile: str = option("notes", choices=("notes", "memory"), doc="Which recipe when the request does not say.")
     legs: str = option(
         "documents",
-        choices=("documents", "seed"),
-        doc="`documents` adds legs over whole documents to the legs over chunks; `seed` is trigrams and vectors over chunks alone.",
+        choices=("documents", "chunks"),
+        doc="`documents` adds legs over whole documents to the legs over chunks; `chunks` is trigrams and vectors over chunks alone.",
     )
     min_quality: float = option(0.3, low=0.0, high=1.0, doc="Chunks of a lower quality are left out; 0 keeps all.")
     min_confidence_ratio: float = option(

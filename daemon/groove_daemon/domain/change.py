@@ -73,9 +73,14 @@ class Skipped:
 
 @dataclass(frozen=True, slots=True)
 class Failed:
-    """The file should be in the index and is not; it is tried again later."""
+    """The file should be in the index and is not.
+
+    It is tried again later, unless `is_final`: then it was read, nothing can be made of it, and only a change of the
+    file helps.  Such a file is not in the index at all, not with an older text either.
+    """
 
     reason: str
+    is_final: bool = False
 
 
 IngestOutcome = Indexed | Unchanged | Removed | Skipped | Failed

@@ -176,7 +176,9 @@ class Ingest:
         try:
             draft = self._draft(change.path, parser, content, stat)
         except Unparseable as error:
-            return Failed(error.message)
+            # What was there before is not what the file says now.
+            self._skip(known, error.message)
+            return Failed(error.message, is_final=True)
         replaced = self._writer.replace_document(
             change.collection, draft, document_id=known.document_id if known else None, now=self._clock.now()
         )

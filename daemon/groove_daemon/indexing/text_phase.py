@@ -229,7 +229,9 @@ class TextPhase:
         log.debug("ingest.done", collection=change.collection, path=ascii(change.path), outcome=type(outcome).__name__)
 
     def _note_failure(self, change: Change, outcome: Failed) -> None:
-        trial = self._trials.failed(change.collection, change.path, outcome.reason, change.stat)
+        trial = self._trials.failed(
+            change.collection, change.path, outcome.reason, change.stat, is_final=outcome.is_final
+        )
         log.warning(
             "ingest.not_indexed",
             collection=change.collection,
@@ -286,7 +288,7 @@ class TextPhase:
         unsettled = next((path for collection, path in list(self._unsettled) if collection == name), None)
         if unsettled is not None:
             return f"{unsettled} is being written"
-        missed = {**dict(folder.unreadable), **self._trials.of(name)}
+        missed = {**dict(folder.unreadable), **self._trials.unread(name)}
         if missed:
             first = min(missed)
             return f"{len(missed)} files of {name} could not be read: {first} ({missed[first]})"

@@ -35,11 +35,11 @@ class FailureWriter(Protocol):
 
 @dataclass(frozen=True, slots=True)
 class Trial:
-    """One file's failures; `next_try_at` is in seconds since the epoch."""
+    """One file's failures; `next_try_at` is in seconds since the epoch, None when only a change of the file helps."""
 
     reason: str
     attempts: int
-    next_try_at: float
+    next_try_at: float | None
     stat: FileStat | None
 
 
@@ -54,18 +54,18 @@ class Trials:
     def load(self) -> None:
         """Take over what an earlier run left."""
         self._trials = {
-            (record.collection, record.path): Trial(
-                record.reason, record.attempts, record.next_try_at or 0.0, record.stat
-            )
+            (record.collection, record.path): Trial(record.reason, record.attempts, record.next_try_at, record.stat)
             for record in self._writer.failures()
         }
 
-    def failed(self, collection: str, path: str, reason: str, stat: FileStat | None) -> Trial:
-        """Note a failure and work out when the file is tried again."""
+    def failed(
+        self, collection: str, path: str, reason: str, stat: FileStat | None, *, is_final: bool = False
+    ) -> Trial:
+        """Note a failure and work out when the file is tried again: never by itself when it `is_final`."""
         before = self._trials.get((collection, path))
         attempts = before.attempts + 1 if before else 1
         now = self._clock.now()
-        trial = Trial(reason, attempts, now + delay_after(attempts), stat)
+        trial = Trial(reason, attempts, None if is_final else now + delay_after(attempts), stat)
         self._writer.record_failure(collection, path, reason, stat=stat, now=now, next_try_at=trial.next_try_at)
         self._trials[collection, path] = trial
         return trial
@@ -85,27 +85,37 @@ class Trials:
         trial = self._trials.get((change.collection, change.path))
         if trial is None or change.stat is None or trial.stat != change.stat:
             return False
-        return trial.next_try_at > self._clock.now()
+        return not self._has_come(trial)
 
     def due(self, *, without: Collection[str] = ()) -> Sequence[tuple[str, str]]:
         """Collection and path of every file whose time has come; `without` names collections to leave alone."""
-        now = self._clock.now()
-        return [key for key, trial in self._trials.items() if trial.next_try_at <= now and key[0] not in without]
+        return [key for key, trial in self._trials.items() if self._has_come(trial) and key[0] not in without]
 
     def is_due(self, collection: str, path: str) -> bool:
         """Whether a failed file's time has come."""
         trial = self._trials.get((collection, path))
-        return trial is not None and trial.next_try_at <= self._clock.now()
+        return trial is not None and self._has_come(trial)
 
     def next_in(self, *, without: Collection[str] = ()) -> float | None:
         """Seconds until the next one is due, None when there is none."""
         times = (trial.next_try_at for key, trial in self._trials.items() if key[0] not in without)
-        first = min(times, default=None)
+        first = min((time for time in times if time is not None), default=None)
         return None if first is None else max(0.0, first - self._clock.now())
 
     def of(self, collection: str) -> Mapping[str, str]:
         """Path and reason of the failed files of a collection."""
         return {path: trial.reason for (name, path), trial in list(self._trials.items()) if name == collection}
+
+    def unread(self, collection: str) -> Mapping[str, str]:
+        """Path and reason of those whose content is not known: an answer may lack it, or have an older one."""
+        return {
+            path: trial.reason
+            for (name, path), trial in list(self._trials.items())
+            if name == collection and trial.next_try_at is not None
+        }
+
+    def _has_come(self, trial: Trial) -> bool:
+        return trial.next_try_at is not None and trial.next_try_at <= self._clock.now()
 
     def __iter__(self) -> Iterator[tuple[str, str]]:
         return iter(list(self._trials))

@@ -409,7 +409,7 @@ class IndexWorker:
         self._text.record(change, outcome)
         if isinstance(outcome, Unsettled):
             self._inbox.hint([PathHint(change.collection, change.path, self._clock.monotonic())])
-        if isinstance(outcome, (Indexed, Removed, Skipped)):
+        if isinstance(outcome, (Indexed, Removed, Skipped)) or (isinstance(outcome, Failed) and outcome.is_final):
             added = outcome.pending_vectors if isinstance(outcome, Indexed) else 0
             self._vectors.text_changed(added)
             self._new_passages += added

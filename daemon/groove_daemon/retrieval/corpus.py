@@ -51,8 +51,9 @@ class CorpusReader(Protocol):
         limit: int,
         allowed: Allowed,
         weights: tuple[float, float, float],
+        every: bool = False,
     ) -> Sequence[tuple[ChunkId, float]]:
-        """Chunks that hold any of `words`, best first; a word of several tokens matches them side by side."""
+        """Chunks that hold any of `words`, or `every` one, best first; tokens of one word match side by side."""
         ...
 
     def document_words(

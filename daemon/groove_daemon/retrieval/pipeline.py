@@ -25,6 +25,7 @@ from groove_daemon.retrieval.scripts import Script, script_of
 from groove_daemon.retrieval.short_terms import ShortTermsRetriever
 from groove_daemon.retrieval.sources import KeywordRetriever, KnnRetriever, Source, Sources
 from groove_daemon.retrieval.sparse import (
+    AllWordsRetriever,
     ChunkWordsRetriever,
     ColumnWeights,
     ExactTermsRetriever,
@@ -51,11 +52,12 @@ class LegSet:
 _TWO_LEGS: LegWeights = {"trigram": 1.0, "dense": 1.0}
 
 LEG_SETS: Mapping[str, LegSet] = {
-    "seed": LegSet({"spaced": _TWO_LEGS, "cjk": _TWO_LEGS}, may_drop_common=False),
+    "chunks": LegSet({"spaced": _TWO_LEGS, "cjk": _TWO_LEGS}, may_drop_common=False),
     "documents": LegSet(
         {
             "spaced": {
                 "trigram": 0.25,
+                "all_words": 2.0,
                 "exact_terms": 2.0,
                 "short_terms": 1.0,
                 "document_words": 1.0,
@@ -65,6 +67,7 @@ LEG_SETS: Mapping[str, LegSet] = {
             },
             "cjk": {
                 "trigram": 1.0,
+                "all_words": 2.0,
                 "exact_terms": 2.0,
                 "short_terms": 1.0,
                 "document_words": 0.5,
@@ -79,7 +82,7 @@ LEG_SETS: Mapping[str, LegSet] = {
 
 In `documents` titles count half, because they say little about long notes, and so do means, because they rest on the
 same vectors as the leg over chunks.  Trigrams repeat what words already said, unless the query is unspaced text, where
-it is words that find little.
+it is words that find little.  Chunks that hold every word weigh most: whoever types only words of one passage wants it.
 """
 
 
@@ -126,6 +129,10 @@ def _chunk_words(parts: Parts, weight: float) -> Leg:
     return Leg(ChunkWordsRetriever(parts.probe, parts.depths, parts.columns), weight)
 
 
+def _all_words(parts: Parts, weight: float) -> Leg:
+    return Leg(AllWordsRetriever(parts.probe, parts.depths, parts.columns), weight)
+
+
 def _exact_terms(parts: Parts, weight: float) -> Leg:
     return Leg(ExactTermsRetriever(parts.probe, parts.depths, parts.columns), weight)
 
@@ -154,6 +161,7 @@ def _mean(parts: Parts, weight: float) -> Leg:
 LEGS: Mapping[str, Callable[[Parts, float], Leg]] = {
     "trigram": _trigram,
     "chunk_words": _chunk_words,
+    "all_words": _all_words,
     "exact_terms": _exact_terms,
     "short_terms": _short_terms,
     "document_words": _document_words,

@@ -1,4 +1,4 @@
-"""Legs over the chunks' full text: trigrams, words, exact terms, and CJK words too short for a trigram.
+"""Legs over the chunks' full text: trigrams, words, all words, exact terms, CJK words too short for a trigram.
 
 Scores of these rankings are bm25 turned round, so that higher is better.  Every leg keeps the filters; exclusions are
 judged on the trigram row of a chunk, the same for all legs.
@@ -18,6 +18,8 @@ from groove_daemon.retrieval.words import content_words
 COMMON_SHARE = 0.5
 """A phrase in more than this share of the chunks has next to no weight in bm25 and most of the cost."""
 
+MOST_WORDS_LOOKED_UP = 8
+
 Rows = Sequence[tuple[ChunkId, float]]
 ColumnWeights = tuple[float, float, float]
 
@@ -27,7 +29,7 @@ class TrigramRetriever:
     """Chunks that hold any of the query's phrases as literal text.
 
     With `drop_common`, phrases that stand in more than half of the chunks are left out when rarer ones remain; the
-    trace notes which.
+    step says which.
     """
 
     probe: Probe = field(repr=False, compare=False)
@@ -55,7 +57,7 @@ class TrigramRetriever:
             return query.phrases
         rare, common = split_common(query.phrases, self.probe.reader.phrase_frequencies(query.phrases).get)
         if common:
-            trace.note(f"left out of the ranking, because more than half of the chunks hold it: {', '.join(common)}")
+            trace.remark(self.name, f"without what stands in more than half of the chunks: {', '.join(common)}")
         return rare
 
 
@@ -102,9 +104,33 @@ class ExactTermsRetriever:
         return _by_bm25(self.name, rows)
 
 
-def _word_rows(probe: Probe, words: Sequence[str], limit: int, weights: ColumnWeights) -> Rows:
+@dataclass(frozen=True, slots=True)
+class AllWordsRetriever:
+    """Chunks that hold every word of the query, function words left out.
+
+    Somebody who looks a note up types words that stand in it.  A question in plain words seldom has all of them in one
+    chunk, so this leg is silent for it.
+    """
+
+    probe: Probe = field(repr=False, compare=False)
+    depths: Depths
+    weights: ColumnWeights = (2.0, 1.0, 1.0)
+    name: str = "all_words"
+
+    def retrieve(self, query: Query, trace: Trace) -> Ranking:  # noqa: ARG002 (the protocol's signature)
+        """Rank by bm25."""
+        words = content_words(query.words)
+        if not words:
+            raise StageSkipped("no word to look for")
+        if len(words) > MOST_WORDS_LOOKED_UP:
+            raise StageSkipped(f"more than {MOST_WORDS_LOOKED_UP} words")
+        rows = _word_rows(self.probe, words, self.depths.leg(query.limit), self.weights, every=True)
+        return _by_bm25(self.name, rows)
+
+
+def _word_rows(probe: Probe, words: Sequence[str], limit: int, weights: ColumnWeights, *, every: bool = False) -> Rows:
     def fetch(depth: int) -> Rows:
-        return probe.reader.chunk_words(words, (), limit=depth, allowed=probe.allowed, weights=weights)
+        return probe.reader.chunk_words(words, (), limit=depth, allowed=probe.allowed, weights=weights, every=every)
 
     with store_failures():
         return unexcluded(fetch, limit=limit, excluded=probe.excluded)

@@ -22,9 +22,9 @@ def phrase_expression(phrases: Sequence[str], exclusions: Sequence[str] = ()) ->
     return _expression(_long_enough(phrases), _long_enough(exclusions))
 
 
-def word_expression(words: Sequence[str], excluded: Sequence[str] = ()) -> str | None:
-    """Any of the words and none of the excluded ones, for the tables of words; None when there is no word."""
-    return _expression(words, excluded)
+def word_expression(words: Sequence[str], excluded: Sequence[str] = (), *, every: bool = False) -> str | None:
+    """Any of the words, or `every` one, and none of the excluded ones, for the tables of words; None for no word."""
+    return _expression(words, excluded, joint=" AND " if every else " OR ")
 
 
 def ranked_rows(
@@ -52,17 +52,17 @@ def matching_rows(database: Database, table: Table, expression: str) -> list[int
     return [row[0] for row in database.rows(f"SELECT rowid FROM {table} WHERE {table} MATCH ?", (expression,))]
 
 
-def _expression(positive: Sequence[str], negative: Sequence[str]) -> str | None:
-    wanted = _alternatives(positive)
-    unwanted = _alternatives(negative)
+def _expression(positive: Sequence[str], negative: Sequence[str], *, joint: str = " OR ") -> str | None:
+    wanted = _joined(positive, joint)
+    unwanted = _joined(negative, " OR ")
     if not wanted:
         return None
     return f"({wanted}) NOT ({unwanted})" if unwanted else wanted
 
 
-def _alternatives(texts: Sequence[str]) -> str:
+def _joined(texts: Sequence[str], joint: str) -> str:
     literals = [_literal(text) for text in dict.fromkeys(texts) if _is_storable(text)]
-    return " OR ".join(literals[:MAX_TERMS])
+    return joint.join(literals[:MAX_TERMS])
 
 
 def _literal(text: str) -> str:

@@ -130,9 +130,13 @@ class Reader:
         limit: int,
         allowed: Allowed,
         weights: tuple[float, float, float] = EVEN_WEIGHTS,
+        every: bool = False,
     ) -> Sequence[tuple[ChunkId, float]]:
-        """The same by whole words of any length, without regard to case and diacritics; raises the same."""
-        expression = lexical.word_expression(words, excluded)
+        """The same by whole words of any length, without regard to case and diacritics; raises the same.
+
+        With `every`, a chunk has to hold all of the words.
+        """
+        expression = lexical.word_expression(words, excluded, every=every)
         return self._ranked_chunks("chunks_words", expression, limit, allowed, weights)
 
     def document_words(

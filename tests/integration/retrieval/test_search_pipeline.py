@@ -78,7 +78,7 @@ def library(tmp_path: Path, request: pytest.FixtureRequest) -> Iterator[Library]
     index.close()
 
 
-@pytest.mark.parametrize("legs", ["seed", "documents"])
+@pytest.mark.parametrize("legs", ["chunks", "documents"])
 def test_a_chunk_found_by_both_legs_appears_once_and_first(library: Library, legs: str) -> None:
     library.add("owls.md", "owls hunt mice at night")
     library.add("gulls.md", "gulls find food at the shore")
@@ -212,7 +212,7 @@ def test_low_quality_is_left_out_of_every_leg(library: Library) -> None:
     assert library.paths("owls", filters=Filters(min_quality=0.3)) == ["b.md"]
 
 
-@pytest.mark.parametrize("legs", ["seed", "documents"])
+@pytest.mark.parametrize("legs", ["chunks", "documents"])
 @pytest.mark.parametrize("text", ["owls -barn", "-barn owls", "xy -barn", '鸟类 -"barn owl"'])
 def test_exclusions_hold_in_every_leg(library: Library, legs: str, text: str) -> None:
     library.add("a.md", "barn owls 鸟类 xy", "owls 鸟类 xy")

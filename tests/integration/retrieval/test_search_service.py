@@ -116,7 +116,7 @@ def test_every_step_is_explained_in_order(desk: Desk) -> None:
     assert names[0] == "sync"
     assert names[-5:] == ["rrf", "rerank", "mmr", "truncate", "present"]
     assert set(names[1:-5]) == {
-        "trigram", "exact_terms", "short_terms", "document_words", "dense", "mean", "title",
+        "trigram", "all_words", "exact_terms", "short_terms", "document_words", "dense", "mean", "title",
     }  # fmt: skip
     assert steps(result)["rerank"] == ("skipped", "off")
     assert steps(result)["mmr"] == ("skipped", "off")

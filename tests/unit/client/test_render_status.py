@@ -58,7 +58,11 @@ def test_status_shows_problems_and_hides_controls():
 
 def test_collections_are_a_table_with_their_problems():
     answer = make_status()
-    answer["collections"][0] |= {"failed": 1, "unwatched_folders": ["a", "b"], "problems": ["2 folders are not watched"]}
+    answer["collections"][0] |= {
+        "failed": 1,
+        "unwatched_folders": ["a", "b"],
+        "problems": ["2 folders are not watched"],
+    }
 
     assert collections(answer, SCREEN) == (
         "collection  documents  chunks  pending  failed  skipped  unwatched  folder\n"

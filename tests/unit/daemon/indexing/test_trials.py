@@ -60,6 +60,21 @@ def test_trials_hold_a_file_back_only_as_it_failed() -> None:
     assert trials.due(without={"notes"}) == []
 
 
+def test_trials_leave_a_file_that_is_no_text_alone_until_it_changes() -> None:
+    clock, store = FakeClock(), Failures()
+    Trials(store, clock).failed("notes", "a.md", "not text", STAT, is_final=True)
+    trials = Trials(store, clock)
+    trials.load()
+    clock.advance(1_000_000.0)
+
+    assert trials.holds_back(change())
+    assert not trials.holds_back(change(FileStat(6, 2, 2, 1)))
+    assert trials.due() == []
+    assert trials.next_in() is None
+    assert trials.of("notes") == {"a.md": "not text"}
+    assert trials.unread("notes") == {}
+
+
 def test_trials_survive_a_restart() -> None:
     clock, store = FakeClock(), Failures()
     Trials(store, clock).failed("notes", "a.md", "why", STAT)

@@ -10,6 +10,7 @@ from groove_daemon.retrieval.documents import DocumentWordsRetriever, MeanRetrie
 from groove_daemon.retrieval.probe import Probe
 from groove_daemon.retrieval.short_terms import ShortTermsRetriever
 from groove_daemon.retrieval.sparse import (
+    AllWordsRetriever,
     ChunkWordsRetriever,
     ExactTermsRetriever,
     TrigramRetriever,
@@ -59,12 +60,32 @@ def test_trigram_is_skipped_without_a_phrase(text: str) -> None:
         run(TrigramRetriever, probe(MemoryCorpus(note("a", "ab")), text))
 
 
-def test_trigram_leaves_common_phrases_out_and_notes_it() -> None:
+def test_trigram_leaves_common_phrases_out_and_its_step_says_so() -> None:
     corpus = MemoryCorpus(note("a", "bird owl"), note("b", "bird"), note("c", "bird"), note("d", "x"))
     trace = Trace()
 
     assert ids(run(TrigramRetriever, probe(corpus, "bird owl"), trace)) == [1]
-    assert trace.notes == ("left out of the ranking, because more than half of the chunks hold it: bird",)
+    trace.record("trigram", "ran", "", 0.0)
+    assert trace.steps[0].reason == "without what stands in more than half of the chunks: bird"
+
+
+def test_all_words_finds_chunks_that_hold_every_word() -> None:
+    corpus = MemoryCorpus(note("a", "red owl"), note("b", "owl"), note("c", "a red and a brown owl"))
+
+    assert ids(run(AllWordsRetriever, probe(corpus, "the red owl"))) == [1, 3]
+
+
+def test_all_words_is_silent_for_a_long_question() -> None:
+    question = "how many red brown barn tawny eagle snowy owl feathers"
+
+    with pytest.raises(StageSkipped, match="more than 8 words"):
+        run(AllWordsRetriever, probe(MemoryCorpus(note("a", question)), question))
+
+
+def test_all_words_keeps_exclusions() -> None:
+    corpus = MemoryCorpus(note("a", "red owl"), note("b", "red owl barn"))
+
+    assert ids(run(AllWordsRetriever, probe(corpus, "red owl -barn"))) == [1]
 
 
 def test_trigram_keeps_common_phrases_when_told_to() -> None:

@@ -32,8 +32,8 @@ def legs(made: Parts) -> dict[str, float]:
     return {leg.retriever.name: leg.weight for leg in pipeline.first.legs}
 
 
-def test_the_setting_seed_is_two_legs_of_equal_weight() -> None:
-    assert legs(parts(legs="seed")) == legs(parts("鸟类", legs="seed")) == {"trigram": 1.0, "dense": 1.0}
+def test_the_setting_chunks_is_two_legs_of_equal_weight() -> None:
+    assert legs(parts(legs="chunks")) == legs(parts("鸟类", legs="chunks")) == {"trigram": 1.0, "dense": 1.0}
 
 
 def test_the_setting_documents_weighs_legs_by_script() -> None:
@@ -52,8 +52,8 @@ def test_legs_are_named_as_in_the_table(name: str) -> None:
     assert LEGS[name](parts(), 1.0).retriever.name == name
 
 
-def test_seed_legs_score_by_plain_reciprocal_ranks() -> None:
-    ranking = build_pipeline("notes", parts(legs="seed")).retrieve(make_query("owls"), Trace())
+def test_chunk_legs_score_by_plain_reciprocal_ranks() -> None:
+    ranking = build_pipeline("notes", parts(legs="chunks")).retrieve(make_query("owls"), Trace())
 
     assert ids(ranking) == [1, 2, 3]
     assert [candidate.score for candidate in ranking] == pytest.approx([2 / 61, 1 / 62, 1 / 63])
@@ -66,6 +66,7 @@ def test_every_step_is_in_the_trace() -> None:
 
     assert {step.stage: (step.status, step.reason) for step in trace.steps} == {
         "trigram": ("ran", ""),
+        "all_words": ("ran", ""),
         "exact_terms": ("skipped", "no dotted term"),
         "short_terms": ("skipped", "no short term"),
         "document_words": ("ran", ""),
@@ -93,7 +94,7 @@ def test_words_answer_when_the_query_cannot_be_embedded() -> None:
 def test_settings_reach_their_stages() -> None:
     fusion = FusionSettings(rrf_k=10.0, heading_weight=4.0)
 
-    pipeline = build_pipeline("notes", parts(legs="seed", fusion=fusion, drop_common_phrases=True))
+    pipeline = build_pipeline("notes", parts(legs="chunks", fusion=fusion, drop_common_phrases=True))
 
     assert "rrf_k=10.0" in repr(pipeline)
     assert "weights=(4.0, 1.0, 1.0), drop_common=False" in repr(pipeline)
@@ -103,7 +104,7 @@ def test_settings_reach_their_stages() -> None:
 
 def test_pipelines_of_equal_settings_are_equal() -> None:
     assert build_pipeline("notes", parts()) == build_pipeline("notes", parts())
-    assert build_pipeline("notes", parts(legs="seed")) != build_pipeline("notes", parts(legs="documents"))
+    assert build_pipeline("notes", parts(legs="chunks")) != build_pipeline("notes", parts(legs="documents"))
 
 
 def test_an_unknown_profile_is_refused_with_the_nearest_name() -> None:
