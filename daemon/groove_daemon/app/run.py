@@ -8,6 +8,7 @@ wait in its queue, so nobody is refused in between.
 import gc
 import os
 import signal
+import sys
 import threading
 import time
 from collections.abc import Callable, Mapping
@@ -37,6 +38,9 @@ Wish = Literal["end", "reload"]
 # Together they stay under the five seconds that a stop may take.
 _DRAIN_S, _LATE_STOP_S = 1.5, 2.5
 _LOOK_EVERY_S = 60.0
+# How long a thread that computes may keep others waiting.  A search takes turns with full text some ten times, and with
+# the usual five milliseconds it would wait for an indexing thread at each of them.
+_SWITCH_S = 0.0005
 CRASHED = 1
 
 
@@ -49,6 +53,7 @@ def run(places: Places, *, flags: Mapping[str, str], env: Mapping[str, str] = os
         StoreError: the index cannot be opened.
     """
     started_at = time.time()
+    sys.setswitchinterval(_SWITCH_S)
     loaded = read_config_of(places, env, flags)
     configure_logs(loaded.settings.log)
     for warning in loaded.warnings:
@@ -69,12 +74,11 @@ def run(places: Places, *, flags: Mapping[str, str], env: Mapping[str, str] = os
             started_at=started_at,
         )
         server = _serve(daemon, loaded.settings, listener, stack)
-        parts.models.start()
         log.info("daemon.serving", pid=os.getpid(), socket=listener.path, took_ms=_ms_since(started_at))
         notifier.ready("serving")
         gc.freeze()
         gc.enable()
-        late = threading.Thread(target=_start_late, args=(daemon, stopping), name="start", daemon=True)
+        late = threading.Thread(target=_start_late, args=(daemon, parts.models, stopping), name="start", daemon=True)
         late.start()
         stopping.wait(notifier, reload=lambda: _reload(daemon))
         notifier.stopping()
@@ -124,7 +128,8 @@ def _serve(daemon: GrooveDaemon, settings: Settings, listener: Listener, stack: 
     return server
 
 
-def _start_late(daemon: GrooveDaemon, stopping: "Stopping") -> None:
+def _start_late(daemon: GrooveDaemon, models: ModelHost, stopping: "Stopping") -> None:
+    """What may come after the first answer, one after the other, so that little competes with that answer."""
     is_known = False
     try:
         daemon.start_late()
@@ -137,6 +142,8 @@ def _start_late(daemon: GrooveDaemon, stopping: "Stopping") -> None:
         # A daemon that answers and never indexes is worse than none, which the service manager starts again.
         if not is_known:
             stopping.request(exit_code=CRASHED)
+    # Loading the library of the models keeps all other threads from running for a tenth of a second.
+    models.start()
 
 
 def _reload(daemon: GrooveDaemon) -> None:
