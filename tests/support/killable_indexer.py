@@ -24,7 +24,7 @@ class StepwiseEmbedder(CountingEmbedder):
 
 
 class KillableIndexer:
-    """The process, from outside."""
+    """The process, from outside; it ends by itself after a minute."""
 
     def __init__(self, state: Path, root: Path) -> None:
         self._process = subprocess.Popen(
@@ -35,6 +35,8 @@ class KillableIndexer:
             text=True,
             cwd=Path(__file__).parents[1],
         )
+        self._last_moment = threading.Timer(60, self._process.kill)
+        self._last_moment.start()
 
     def embed(self, batches: int) -> None:
         """Let it embed so many batches, and return when it is at work on one more."""
@@ -47,6 +49,7 @@ class KillableIndexer:
 
     def kill(self) -> None:
         """End it as a crash would."""
+        self._last_moment.cancel()
         self._process.kill()
         self._process.communicate()
 

@@ -271,7 +271,7 @@ class SearchSettings:
     )
     drop_common_phrases: bool = option(
         True,
-        doc="Leave phrases that stand in more than half of the chunks out of the ranking when rarer ones remain; the trace says so.",
+        doc="Leave function words, and phrases that stand in more than half of the chunks, out of the ranking by trigrams when others remain; the trace says so.",
     )
     rerank_by_default: bool = option(True, doc="Rerank when a reranker is set and the request does not say.")
     fusion: FusionSettings = field(default_factory=FusionSettings)

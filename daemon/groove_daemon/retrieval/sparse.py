@@ -28,8 +28,8 @@ ColumnWeights = tuple[float, float, float]
 class TrigramRetriever:
     """Chunks that hold any of the query's phrases as literal text.
 
-    With `drop_common`, phrases that stand in more than half of the chunks are left out when rarer ones remain; the
-    step says which.
+    With `drop_common`, function words and phrases that stand in more than half of the chunks are left out when others
+    remain; the step says which.
     """
 
     probe: Probe = field(repr=False, compare=False)
@@ -55,9 +55,12 @@ class TrigramRetriever:
     def _phrases(self, query: Query, trace: Trace) -> tuple[str, ...]:
         if not self.drop_common or len(query.phrases) < 2:
             return query.phrases
-        rare, common = split_common(query.phrases, self.probe.reader.phrase_frequencies(query.phrases).get)
-        if common:
-            trace.remark(self.name, f"without what stands in more than half of the chunks: {', '.join(common)}")
+        # Function words come first: they need no look at the index, and as parts of words they stand nearly everywhere.
+        telling = content_words(query.phrases)
+        rare, _ = split_common(telling, self.probe.reader.phrase_frequencies(telling).get)
+        left_out = [phrase for phrase in query.phrases if phrase not in rare]
+        if left_out:
+            trace.remark(self.name, f"without function words and what most chunks hold: {', '.join(left_out)}")
         return rare
 
 

@@ -69,7 +69,7 @@ def content_words(words: Sequence[str]) -> tuple[str, ...]:
     >>> content_words(("to", "be", "or", "not", "to", "be"))
     ('to', 'be', 'or', 'not', 'to', 'be')
     """
-    content = tuple(word for word in words if word not in STOP_WORDS)
+    content = tuple(word for word in words if word.lower() not in STOP_WORDS)
     return content or tuple(words)
 
 

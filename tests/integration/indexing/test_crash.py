@@ -17,7 +17,7 @@ NOTES = 300
 def library(tmp_path: Path) -> Library:
     library = Library(tmp_path / "notes")
     for number in range(NOTES):
-        library.write(f"n{number}.md", f"The heron{number} waits in shallow water until a fish comes by.\n")
+        library.write(f"n{number}.md", f"The heron{number} waits in shallow water until a fish comes by. " * 8)
     return library
 
 

@@ -66,7 +66,7 @@ def test_trigram_leaves_common_phrases_out_and_its_step_says_so() -> None:
 
     assert ids(run(TrigramRetriever, probe(corpus, "bird owl"), trace)) == [1]
     trace.record("trigram", "ran", "", 0.0)
-    assert trace.steps[0].reason == "without what stands in more than half of the chunks: bird"
+    assert trace.steps[0].reason == "without function words and what most chunks hold: bird"
 
 
 def test_all_words_finds_chunks_that_hold_every_word() -> None:
@@ -86,6 +86,12 @@ def test_all_words_keeps_exclusions() -> None:
     corpus = MemoryCorpus(note("a", "red owl"), note("b", "red owl barn"))
 
     assert ids(run(AllWordsRetriever, probe(corpus, "red owl -barn"))) == [1]
+
+
+def test_trigram_leaves_function_words_out_however_rare_they_are() -> None:
+    corpus = MemoryCorpus(note("a", "The owl"), note("b", "the"), note("c", "x"), note("d", "y"), note("e", "z"))
+
+    assert ids(run(TrigramRetriever, probe(corpus, "The owl"))) == [1]
 
 
 def test_trigram_keeps_common_phrases_when_told_to() -> None:
