@@ -203,8 +203,9 @@ class SearchService:
         began = time.monotonic()
         plan = self._plan(call, is_cancelled, began)
         look = self._look(plan)
-        if look.changed and call.freshness == "sync" and not look.trace.is_over_budget:
+        if look.changed and look.sync.fresh and not look.trace.is_over_budget:
             # The files moved on between the sync and the answer: look once more, then say what is still behind.
+            # A sync that ran out of time already said that it is behind, and would only run out of time again.
             look = self._look(plan)
         hits = _as_on_disk(look.answer.hits, look.changed)
         sync = look.sync

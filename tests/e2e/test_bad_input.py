@@ -268,13 +268,14 @@ def test_names_and_queries_survive_the_plain_c_locale(daemon: DaemonProcess) -> 
 
 def test_daemon_and_command_meet_without_a_runtime_folder_in_one_of_them(daemon: DaemonProcess) -> None:
     """The daemon listens in its own place of last resort, and a command with a session's variables still finds it."""
-    env = {"XDG_RUNTIME_DIR": None}
+    env = {"XDG_RUNTIME_DIR": None, "GROOVE_SOCKET": None}
     daemon.write("heron.md", HERON)
     instance = f"e2e-{os.getpid()}"
 
     started = daemon.ctl("--instance", instance, "start", **env)
-    found = daemon.ctl("--instance", instance, "--no-start", "status")
+    found = daemon.ctl("--instance", instance, "--no-start", "status", GROOVE_SOCKET=None)
     stopped = daemon.ctl("--instance", instance, "stop", **env)
+    Path(f"/tmp/groove-{os.getuid()}/{instance}.sock.lock").unlink(missing_ok=True)
 
     assert started.returncode == 0, started.stderr
     assert found.returncode == 0, found.stderr

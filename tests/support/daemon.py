@@ -9,8 +9,6 @@ import json
 import os
 import shutil
 import signal
-import socket
-import struct
 import subprocess
 import sys
 import tempfile
@@ -78,6 +76,8 @@ class DaemonProcess:
             "PATH": os.pathsep.join((str(Path(sys.executable).parent), "/usr/bin", "/bin")),
             "LANG": "C.UTF-8",
             "XDG_RUNTIME_DIR": str(self.runtime),
+            # Leaves no other place: without it, a daemon of the developer's own would be found and used.
+            "GROOVE_SOCKET": self.socket,
             **({"XDG_CACHE_HOME": str(cache)} if cache else {}),
             **(env or {}),
         }
@@ -157,12 +157,15 @@ class DaemonProcess:
         return self.start(**env)
 
     def end(self) -> None:
-        """Kill whatever still runs: the process started here, and one that somebody else started for this socket."""
+        """Kill whatever still runs with this home: what was started here, and what the command started."""
         if self.process is not None:
             self.process.kill()
             self.process.wait()
             self.process = None
-        _kill_listener(self.socket)
+        for pid in _with_home(self.home):
+            with contextlib.suppress(ProcessLookupError):
+                os.kill(pid, signal.SIGKILL)
+        wait_until(lambda: not _with_home(self.home), what="every process has ended")
 
     # -- asking it ---------------------------------------------------------------------------------------------------
 
@@ -248,26 +251,14 @@ def _config(folder: Path, embedder: str, settings: str, collections: Sequence[st
     return "\n".join(part for part in parts if part)
 
 
-def _kill_listener(path: str) -> None:
-    """Kill the process that listens at a socket, if there is one; Linux only, elsewhere nothing is done."""
-    number = getattr(socket, "SO_PEERCRED", None)
-    if number is None:
-        return
-    with socket.socket(socket.AF_UNIX) as channel:
-        channel.settimeout(5)
-        try:
-            channel.connect(path)
-        except OSError:
-            return
-        pid = struct.unpack("3i", channel.getsockopt(socket.SOL_SOCKET, number, struct.calcsize("3i")))[0]
-    if pid <= 0 or pid == os.getpid():
-        return
-    os.kill(pid, signal.SIGKILL)
-    wait_until(lambda: not _is_alive(pid), what=f"process {pid} ended")
+def _with_home(home: Path) -> list[int]:
+    """The processes that were given this home; Linux only, elsewhere none is found."""
+    mark = f"HOME={home}".encode()
+    return [int(entry.name) for entry in Path("/proc").glob("[0-9]*") if mark in _environment(entry).split(b"\0")]
 
 
-def _is_alive(pid: int) -> bool:
+def _environment(process: Path) -> bytes:
     try:
-        return Path(f"/proc/{pid}/stat").read_bytes().rpartition(b")")[2].split()[0] != b"Z"
+        return (process / "environ").read_bytes()
     except OSError:
-        return False
+        return b""

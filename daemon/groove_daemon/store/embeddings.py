@@ -22,7 +22,6 @@ _UNIT_TOLERANCE = 1e-3
 # Bytes of text to a token, where the chunker's count is not at hand.
 _BYTES_PER_TOKEN = 4
 
-# A plus before the other columns keeps SQLite from walking all that is pending, or all orphans, for a few slots.
 _AMONG = "slot IN (SELECT value FROM carray(?))"
 _UNREFERENCED = (
     "NOT EXISTS (SELECT 1 FROM chunks WHERE chunks.slot = embeddings.slot)"
@@ -58,11 +57,11 @@ def _want_again(database: Database, slots: Collection[Slot], wanted_at: StatNumb
         return
     numbers = int_array([slot.number for slot in slots])
     database.run(
-        f"UPDATE embeddings SET orphaned_at = NULL WHERE {_AMONG} AND +orphaned_at IS NOT NULL",
+        f"UPDATE embeddings SET orphaned_at = NULL WHERE {_AMONG} AND orphaned_at IS NOT NULL",
         (numbers,),
     )
     database.run(
-        f"UPDATE embeddings SET wanted_at = max(wanted_at, ?) WHERE {_AMONG} AND +state = 'pending'",
+        f"UPDATE embeddings SET wanted_at = max(wanted_at, ?) WHERE {_AMONG} AND state = 'pending'",
         (wanted_at, numbers),
     )
 
@@ -92,12 +91,12 @@ def release_slots(database: Database, slots: Iterable[int], *, now: float) -> No
     numbers = int_array(distinct)
     database.run(
         "UPDATE embeddings SET state = 'free', embed_key = NULL, wanted_at = NULL"
-        f" WHERE {_AMONG} AND +state = 'pending' AND {_UNREFERENCED}",
+        f" WHERE {_AMONG} AND state = 'pending' AND {_UNREFERENCED}",
         (numbers,),
     )
     database.run(
         "UPDATE embeddings SET orphaned_at = ?"
-        f" WHERE {_AMONG} AND +state IN ('ready', 'bad') AND +orphaned_at IS NULL AND {_UNREFERENCED}",
+        f" WHERE {_AMONG} AND state IN ('ready', 'bad') AND orphaned_at IS NULL AND {_UNREFERENCED}",
         (now, numbers),
     )
 

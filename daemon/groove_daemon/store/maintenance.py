@@ -39,11 +39,14 @@ class MaintenanceWriter(WriteSide):
         return full_text.merge(self.database, should_stop=should_stop)
 
     def optimize(self) -> None:
-        """Refresh the planner's statistics, and give space back when much of the file is unused."""
+        """Give space back when much of the file is unused.
+
+        Statistics are not gathered: those of a small index make SQLite walk whole tables for one document once the
+        index has grown, and without any it looks everything up by the indexes of the schema.
+        """
         if self._mostly_free_slots():
             self._compact_slots()
         with self.database.lock:
-            self.database.run("PRAGMA optimize")
             free = int(self.database.value("PRAGMA freelist_count"))
             total = int(self.database.value("PRAGMA page_count"))
             if free >= _VACUUM_FROM_PAGES and 4 * free >= total:

@@ -601,7 +601,7 @@ def test_collections_can_be_added_and_removed(library: Library, state: Path, tmp
         rig.worker.set_collections([other.settings()]).result(5)
 
         assert list(rig.documents()) == ["b.md"]
-        assert rig.sync().fresh
+        assert rig.settle().fresh
         assert not rig.worker.sync(collections=["notes"], deadline=time.monotonic() + 1).fresh
 
 

@@ -206,3 +206,35 @@ def test_missing_chunk_is_reported(index: Index) -> None:
     assert index.reader().chunks([ChunkId(5)]) == {}
     with pytest.raises(NotIndexed):
         index.reader().chunk(ChunkId(5))
+
+
+def test_document_that_moves_with_its_name_keeps_its_full_text(index: Index) -> None:
+    document_id = put(index, make_document_draft("a.md", "one", title="T"))
+    embed_pending(index)
+    rows = index.writer.database.total_changes
+    put(index, make_document_draft("b/a.md", "one", title="T"), document_id=document_id)
+    moved = index.writer.database.total_changes - rows
+    rows = index.writer.database.total_changes
+    put(index, make_document_draft("b/other.md", "one", title="T"), document_id=document_id)
+    renamed = index.writer.database.total_changes - rows
+    found = index.reader().document_words(["other"], [], limit=9, allowed=allowed(index))
+
+    assert moved == 2  # the document's row and the generation
+    assert renamed > moved
+    assert [found_id for found_id, _ in found] == [document_id]
+    assert index.writer.check_full_text()
+
+
+def test_root_of_a_collection_is_known_until_its_folder_is_another(index: Index) -> None:
+    assert index.writer.root_identity("notes") is None
+    assert index.writer.root_identity("no such collection") is None
+
+    generation = index.generation
+    index.writer.note_root_identity("notes", 40, 2**64 - 1)
+
+    assert index.writer.root_identity("notes") == (40, 2**64 - 1)
+    assert index.generation == generation
+
+    index.writer.ensure_collection("notes", "/home/me/other")
+
+    assert index.writer.root_identity("notes") is None

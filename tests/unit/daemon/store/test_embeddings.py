@@ -130,3 +130,30 @@ def test_index_without_an_embedder_works_by_words(tmp_path: Path) -> None:
     assert index.embedder is None
     assert index.reader().disagreements() == []
     index.close()
+
+
+def test_storing_a_document_does_not_walk_all_that_waits_for_a_vector(index: Index) -> None:
+    few = _steps_of_an_edit(index, documents=20)
+    embed_pending(index)
+    put(index, make_document_draft("one.md", "one more"))
+    index.writer.optimize()
+    many = _steps_of_an_edit(index, documents=1000)
+
+    assert many < 2 * few
+
+
+def _steps_of_an_edit(index: Index, *, documents: int) -> int:
+    """How many instructions SQLite runs to store a changed document while so many wait."""
+    for number in range(documents):
+        put(index, make_document_draft(f"n{number}.md", f"text {number}"))
+    connection, steps = index.writer.database.connection, 0
+
+    def count() -> bool:
+        nonlocal steps
+        steps += 1
+        return False
+
+    connection.set_progress_handler(count, 1)
+    put(index, make_document_draft("n0.md", f"another text {documents}"))
+    connection.set_progress_handler(None)
+    return steps
