@@ -14,7 +14,7 @@ from typing import Literal, Protocol
 
 import structlog
 
-from groove_daemon.config.settings import SearchSettings
+from groove_daemon.config.settings import ProfileSettings, SearchSettings
 from groove_daemon.domain.clock import Clock, SystemClock
 from groove_daemon.domain.document import ChunkId, StoredChunk
 from groove_daemon.domain.hit import Hit
@@ -25,9 +25,10 @@ from groove_daemon.models.base import Embedder, PairScorer
 from groove_daemon.retrieval.compile import PHRASE_CAP, compile_query
 from groove_daemon.retrieval.confidence import low_confidence
 from groove_daemon.retrieval.costs import Costs
+from groove_daemon.retrieval.duplicates import DUPLICATES
 from groove_daemon.retrieval.expand import expand
-from groove_daemon.retrieval.pipeline import Parts, Profile, build_pipeline, profile_of
-from groove_daemon.retrieval.present import Expand, Shown, present
+from groove_daemon.retrieval.pipeline import Parts, Profile, profile_of
+from groove_daemon.retrieval.present import Expand, Shown, present, with_copies
 from groove_daemon.retrieval.probe import Mode, Probe
 from groove_daemon.retrieval.rerank import Reranking, ScoreCache, decide
 from groove_daemon.retrieval.sources import Sources
@@ -60,6 +61,7 @@ class SearchCall:
     mmr_lambda: float | None = None
     mmr_same_doc_penalty: float | None = None
     parent_retriever: bool | None = None
+    max_per_document: int | None = None
     freshness: Literal["sync", "none"] = "sync"
     within_ms: int | None = None
     explain: bool = False
@@ -136,7 +138,7 @@ class SearchSetup:
     """What the configuration says about searches, read anew for each call.
 
     `roots` maps collections to their folders, `sources` to what kind of memory they are; `sync_deadline_s` and
-    `timeout_s` are seconds.
+    `timeout_s` are seconds; `profiles` are the user's own.
     """
 
     settings: SearchSettings
@@ -144,6 +146,7 @@ class SearchSetup:
     sync_deadline_s: float
     timeout_s: float
     sources: Sources = field(default_factory=dict)
+    profiles: tuple[ProfileSettings, ...] = ()
 
 
 def _no_scorer() -> PairScorer | None:
@@ -234,11 +237,11 @@ class SearchService:
         """Check the call and work out what is in effect for it."""
         setup = self._setup()
         name = call.profile or setup.settings.profile
-        profile = profile_of(name)
+        profile, base = profile_of(name, setup.settings, setup.profiles)
         _check_params(call, name, profile)
         _check_collections(call.filters.collections, setup.roots)
-        settings = effective_settings(call, setup.settings, profile)
-        filters = replace(call.filters, min_quality=_quality_threshold(call, setup.settings))
+        settings = effective_settings(call, base, profile)
+        filters = replace(call.filters, min_quality=_quality_threshold(call, base))
         return _Plan(
             call=call,
             setup=setup,
@@ -299,9 +302,14 @@ class SearchService:
                     now=self._clock.now(),
                 )
                 with _interrupted(reader, plan.budget_end):
-                    ranking = build_pipeline(plan.profile_name, parts).retrieve(query, trace)
+                    ranking = plan.profile.recipe(parts).retrieve(query, trace)
             start = time.perf_counter()
+            is_merged = any(step.stage == DUPLICATES and step.status == "ran" for step in trace.steps)
             hits = present(ranking, query, reader=reader, roots=plan.setup.roots, expand=_expansion(settings))
+            if is_merged:
+                hits = with_copies(
+                    hits, reader=reader, vectors=self._index.vectors, allowed=probe.allowed, roots=plan.setup.roots
+                )
             reason = "with more of the document around each hit" if settings.parent_retriever.enabled else ""
             trace.record("present", "ran", reason, (time.perf_counter() - start) * 1000, len(ranking), len(hits))
             return _Answer(hits, probe.mode, generation)
@@ -393,6 +401,7 @@ def effective_settings(call: SearchCall, settings: SearchSettings, profile: Prof
         limit=profile.default_limit(settings) if call.limit is None else call.limit,
         mmr=mmr,
         memory=memory,
+        max_per_document=settings.max_per_document if call.max_per_document is None else call.max_per_document,
         parent_retriever=parent,
         min_confidence_ratio=(
             settings.min_confidence_ratio if call.min_confidence_ratio is None else call.min_confidence_ratio

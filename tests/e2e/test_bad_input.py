@@ -11,6 +11,7 @@ from pathlib import Path
 import msgpack
 import pytest
 
+from groove_wire.paths import fit_socket_path
 from support import namespaces
 from support.daemon import GROOVECTL, DaemonProcess
 from support.library import wait_until
@@ -188,6 +189,7 @@ def test_a_socket_path_that_is_too_long_is_replaced_the_same_way_on_both_sides(d
 
     found = daemon.ctl("--socket", long, "search", "heron")
     stopped = daemon.ctl("--socket", long, "stop")
+    Path(f"{fit_socket_path(long)}.lock").unlink(missing_ok=True)
 
     assert found.returncode == 0, found.stderr
     assert stopped.stdout == "stopped\n"

@@ -12,6 +12,7 @@ import apsw
 import numpy as np
 
 from groove_daemon.domain.document import ChunkId, DocumentId, FileStat, StoredChunk, StoredDocument
+from groove_daemon.domain.hit import Place
 from groove_daemon.domain.query import Filters, Query
 from groove_daemon.domain.ranking import Candidate, Evidence, Ranking, ranked
 from groove_daemon.errors import ModelUnavailable
@@ -254,6 +255,12 @@ class MemoryCorpus:
         self.calls.append("chunks")
         return {chunk_id: self._chunks[chunk_id] for chunk_id in ids if chunk_id in self._chunks}
 
+    def places(self, ids: Sequence[ChunkId]) -> dict[ChunkId, Place]:
+        return {
+            key: Place(chunk.document.collection, chunk.document.path, chunk.line_start)
+            for key, chunk in self.chunks(ids).items()
+        }
+
     def access_counts(self, ids: Sequence[ChunkId]) -> dict[ChunkId, int]:
         return {chunk_id: self._accesses[chunk_id] for chunk_id in ids if chunk_id in self._accesses}
 
@@ -287,6 +294,21 @@ class MemoryCorpus:
         return {
             chunk_id: self._chunks[chunk_id].document.document_id for chunk_id in chunk_ids if chunk_id in self._chunks
         }
+
+    def passages_of(self, chunk_ids: Sequence[ChunkId]) -> Mapping[ChunkId, int]:
+        texts = list(dict.fromkeys(chunk.content for chunk in self._chunks.values()))
+        return {key: texts.index(self._chunks[key].content) for key in chunk_ids if key in self._chunks}
+
+    def copies_of(
+        self, chunk_ids: Sequence[ChunkId], *, allowed: frozenset[ChunkId]
+    ) -> Mapping[ChunkId, Sequence[ChunkId]]:
+        passages = self.passages_of(list(self._chunks))
+        copies = {
+            key: sorted(other for other in allowed if other != key and passages[other] == passages[key])
+            for key in chunk_ids
+            if key in passages
+        }
+        return {key: others for key, others in copies.items() if others}
 
     def vectors_of(self, chunk_ids: Sequence[ChunkId]) -> Mapping[ChunkId, Vector]:
         known = {chunk_id: self._passages[chunk_id].vector for chunk_id in chunk_ids if chunk_id in self._passages}

@@ -42,7 +42,6 @@ from groove_daemon.indexing.rescan import RescanJob
 from groove_daemon.models.base import Embedder, PairScorer
 from groove_daemon.models.catalog import EMBEDDERS, SCORERS
 from groove_daemon.models.host import ModelHost, ModelState, ScorerHost
-from groove_daemon.retrieval.pipeline import PROFILES
 from groove_daemon.retrieval.sources import EVERGREEN_SOURCES, Source
 from groove_daemon.rpc import context
 from groove_daemon.rpc.methods.index import progress_notification
@@ -219,6 +218,7 @@ class GrooveDaemon:
             sync_deadline_s=settings.watch.sync_deadline,
             timeout_s=settings.limits.request_timeout,
             sources={collection.name: _source(collection) for collection in settings.collections},
+            profiles=settings.profiles,
         )
 
     def _embedder(self) -> Embedder | None:
@@ -623,7 +623,6 @@ def read_config_of(places: Places, env: Mapping[str, str], flags: Mapping[str, s
     loaded = load(places.config_to_read, env, flags=flags)
     settings = loaded.settings
     problems = unknown_names("index.formats", settings.index.formats, _FORMATS)
-    problems += unknown_names("search.profile", (settings.search.profile,), PROFILES)
     problems += unknown_model("models.embedder", settings.models.embedder, {*EMBEDDERS.known, "hashing", "none"})
     problems += unknown_model("models.reranker", settings.models.reranker, {*SCORERS.known, "none"})
     for collection in settings.collections:

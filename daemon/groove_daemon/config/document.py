@@ -9,6 +9,7 @@ import sys
 import textwrap
 from pathlib import Path
 
+from groove_daemon.config.profiles import BASES, LEGS, Base
 from groove_daemon.config.schema import COLLECTION, SECTIONS, Key, Section, format_value, range_text
 
 REFERENCE = "configuration.md"
@@ -46,6 +47,62 @@ another: its notes would be indexed twice.
 A folder that is not there is no error, because it may be on a disk that is not mounted; `groovectl status` shows it.
 Collections can be set in the file alone.
 """
+_PROFILES = """\
+## `[profiles.NAME]`
+
+A profile of your own: a built-in recipe with settings of its own, for `groovectl search --profile NAME`, for the `profile` of a request, or for every search by `search.profile`.
+Whatever it does not set it inherits from `[search]`.
+Profiles can be set in the file alone; `groovectl reload` takes them into force.
+`grooved check-config` and `groovectl config` show each with all its values; where it inherits one, its origin is the option it comes from.
+
+```toml
+[profiles.lookup]
+base = "notes"
+limit = 10
+stages = ["mmr", "parent_retriever"]
+
+[profiles.lookup.weights]
+trigram = 1
+all_words = 2
+dense = 0.5
+
+[profiles.diary]
+base = "memory"
+half_life_days = 7
+min_score = 0.4
+```
+
+### `base`
+
+`"notes"` or `"memory"`; default `"notes"`.
+
+### `stages`
+
+List of the stages that run after the candidates are found; those that are not named are off.
+They run in one order, and a list in another order is refused.
+When not set, each stage is on or off as `[search]` and the profile's other keys say.
+
+{stages}
+
+### `weights`
+
+A table of legs and their weights, 0 to 1000000, in place of `legs`, for queries in any script; for the base `notes` alone.
+A leg that is not named, or weighs 0, does not run; one at least must run.
+Legs: {legs}.
+
+### Other keys
+
+A key that the base does not know is refused, with the reason where there is one.
+
+{keys}
+"""
+_PROFILES_EXAMPLE = """\
+# A profile of your own, one table each:
+# [profiles.lookup]
+# base = "notes"
+# limit = 10
+# stages = ["mmr", "parent_retriever"]
+"""
 _EXAMPLE_HEAD = """\
 # The configuration of Groove, with every key at its default.
 # A line without the "# " in front of it takes effect; what it means is in docs/configuration.md.
@@ -60,7 +117,7 @@ def reference() -> str:
     """Return the reference of all options in Markdown."""
     parts = [_INTRODUCTION, f"## `[[collections]]`\n\n{COLLECTION.doc}\n\n{_COLLECTIONS}\n{_rows(COLLECTION)}"]
     parts += [f"## `[{section.name}]`\n\n{section.doc}\n\n{_rows(section)}" for section in SECTIONS if section.keys]
-    return "\n".join(parts)
+    return "\n".join([*parts, _profiles()])
 
 
 def example() -> str:
@@ -68,7 +125,23 @@ def example() -> str:
     parts = [_EXAMPLE_HEAD + "".join(_example_key(key) for key in COLLECTION.keys if key.name != "path")]
     for section in SECTIONS:
         parts.append(f"[{section.name}]\n" + "".join(_example_key(key) for key in section.keys))
-    return "\n".join(parts)
+    return "\n".join([*parts, _PROFILES_EXAMPLE])
+
+
+def _profiles() -> str:
+    stages = "\n".join(
+        f"- `{name}`: " + ", ".join(f"`{stage}`" for stage in base.stages) for name, base in BASES.items()
+    )
+    return _PROFILES.format(
+        stages=stages,
+        legs=", ".join(f"`{leg}`" for leg in LEGS),
+        keys="\n\n".join(_profile_keys(name, base) for name, base in BASES.items()),
+    )
+
+
+def _profile_keys(name: str, base: Base) -> str:
+    rows = "\n".join(f"| `{key}` | `{option}` |" for key, option in base.keys.items())
+    return f'With `base = "{name}"`:\n\n| key | in place of |\n|---|---|\n{rows}'
 
 
 def _rows(section: Section) -> str:

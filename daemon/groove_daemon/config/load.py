@@ -20,8 +20,9 @@ from typing import Any
 from groove_daemon.config import roots
 from groove_daemon.config.fields import FieldError, show
 from groove_daemon.config.lines import key_lines, line_of
+from groove_daemon.config.profiles import BASES, PROFILES, VECTOR_LEGS, ProfileReading, ProfileTable, keys_of
 from groove_daemon.config.schema import COLLECTION, KEYS, SECTIONS, Key, format_value, read_text, read_value
-from groove_daemon.config.settings import CollectionSettings, Settings
+from groove_daemon.config.settings import CollectionSettings, ProfileSettings, SearchSettings, Settings
 from groove_daemon.errors import ConfigError
 
 DEFAULT = "default"
@@ -39,7 +40,7 @@ class Loaded:
     Args:
         settings: the values.
         origins: dotted key -> `default`, `file PATH`, `environment NAME` or `flag --set`; a collection's keys are
-            `collections.NAME.KEY`.
+            `collections.NAME.KEY`, a profile's `profiles.NAME.KEY`, where it sets them itself.
         file: the file that was read; None when there was none.
         warnings: what is allowed and yet worth a look, one line each.
     """
@@ -112,7 +113,29 @@ def describe(loaded: Loaded) -> list[Effective]:
         for part in section.name.split("."):
             holder = getattr(holder, part)
         rows += [_effective(loaded, key, holder, key.name) for key in section.keys]
+    for profile in loaded.settings.profiles:
+        rows += _profile_rows(loaded, profile)
     return rows
+
+
+def _profile_rows(loaded: Loaded, profile: ProfileSettings) -> list[Effective]:
+    """What is in force for a profile; the origin of a value that it inherits is the option it comes from."""
+    prefix = f"{PROFILES}.{profile.name}"
+    origins = loaded.origins
+    base_origin = origins.get(f"{prefix}.base", DEFAULT)
+    rows = [Effective(f"{prefix}.base", profile.base, base_origin, "The built-in recipe.", f'"{profile.base}"')]
+    for name, key in keys_of(profile.base):
+        holder: Any = profile.search
+        for part in key.name.split(".")[1:-1]:
+            holder = getattr(holder, part)
+        value = getattr(holder, key.attribute)
+        origin = origins.get(f"{prefix}.{name}", key.name)
+        rows.append(Effective(f"{prefix}.{name}", value, origin, key.doc, format_value(key, value)))
+    weights_origin = origins.get(f"{prefix}.weights", DEFAULT)
+    return rows + [
+        Effective(f"{prefix}.weights.{leg}", weight, weights_origin, "Weight of the leg.", f"{weight}")
+        for leg, weight in profile.search.weights
+    ]
 
 
 def _effective(loaded: Loaded, key: Key, holder: object, name: str) -> Effective:
@@ -168,6 +191,7 @@ class _Reading:
     origins: dict[str, str] = field(default_factory=dict)
     places: dict[str, str] = field(default_factory=dict)
     collections: list[CollectionSettings] = field(default_factory=list)
+    profiles: list[ProfileTable] = field(default_factory=list)
     positions: list[int] = field(default_factory=list)
     problems: list[str] = field(default_factory=list)
     warnings: list[str] = field(default_factory=list)
@@ -177,6 +201,8 @@ class _Reading:
         for name, raw in data.items():
             if name == "collections":
                 self._take_collections(raw)
+            elif name == PROFILES:
+                self._take_profiles(raw)
             else:
                 self._take("", name, raw)
 
@@ -221,8 +247,8 @@ class _Reading:
         for name, text in flags.items():
             if name in KEYS:
                 self._set_text(KEYS[name], text, origin="flag --set")
-            elif name == "collections" or name.startswith(("collections.", "collections[")):
-                self._problem(f"--set {name}", "collections can only be set in the file")
+            elif name.partition(".")[0].partition("[")[0] in ("collections", PROFILES):
+                self._problem(f"--set {name}", f"{name.partition('.')[0]} can only be set in the file")
             else:
                 prefix, _, last = name.rpartition(".")
                 self._problem(f"--set {name}", f"there is no such key{_nearest(prefix, last)}")
@@ -284,6 +310,72 @@ class _Reading:
             self._problem(place, f"may have 1 to 64 letters, digits, '.', '_' and '-', is {show(name)}")
         return name
 
+    def _take_profiles(self, raw: object) -> None:
+        if not isinstance(raw, dict) or not all(isinstance(table, dict) for table in raw.values()):
+            self._problem(self._in_file(PROFILES), "must be tables, one [profiles.NAME] for each profile")
+            return
+        for name, table in raw.items():
+            self._take_profile(name, table)
+
+    def _take_profile(self, name: str, table: Mapping[str, object]) -> None:
+        dotted = f"{PROFILES}.{name}"
+        if not _NAME.fullmatch(name) or "." in name:
+            self._problem(
+                self._in_file(dotted), f"a name may have 1 to 64 letters, digits, '_' and '-', is {show(name)}"
+            )
+            return
+        if name in BASES:
+            self._problem(self._in_file(dotted), f"{name} is built in; set [search], or choose another name")
+            return
+        reading = ProfileReading(
+            name,
+            lambda key, text: self._problem(self._in_file(f"{dotted}.{key}"), text),
+            self._base(),
+        )
+        profile = reading.read(table)
+        self.profiles.append(profile)
+        self.origins.update({f"{dotted}.{key}": f"file {self.file}" for key in profile.given})
+        if "stages" in profile.given:
+            switched = [switch.key for switch in BASES[profile.base].stages.values()]
+            self.origins.update({f"{dotted}.{key}": f"file {self.file}" for key in switched})
+
+    def _profile_settings(self, profile: ProfileTable) -> ProfileSettings:
+        search: SearchSettings = _build(SearchSettings, "search.", {**self.values, **profile.values})
+        return ProfileSettings(
+            profile.name, profile.base, dataclasses.replace(search, weights=tuple(profile.weights.items()))
+        )
+
+    def _check_profiles(self, settings: Settings) -> None:
+        self._check_default_profile(settings.search.profile)
+        for table, profile in zip(self.profiles, settings.profiles, strict=True):
+            place = f"{PROFILES}.{profile.name}"
+            parent = profile.search.parent_retriever
+            is_own = any("parent_retriever." in key for key in table.given)
+            if is_own and parent.whole_doc_threshold_tokens >= parent.max_expanded_tokens:
+                text = f"whole_doc_threshold_tokens ({parent.whole_doc_threshold_tokens}) must be smaller than"
+                text = f"{text} max_expanded_tokens ({parent.max_expanded_tokens})"
+                self._problem(self._in_file(f"{place}.parent_retriever"), text)
+            self._check_models(table, profile, settings)
+
+    def _check_models(self, table: ProfileTable, profile: ProfileSettings, settings: Settings) -> None:
+        place = f"{PROFILES}.{profile.name}"
+        if table.values.get("search.rerank_by_default") and settings.models.reranker == "none":
+            where = "stages" if "rerank" not in table.given else "rerank"
+            self._problem(self._in_file(f"{place}.{where}"), "there is no reranker; set models.reranker")
+        heard = {leg for leg, weight in profile.search.weights if weight > 0}
+        if heard and heard <= VECTOR_LEGS and settings.models.embedder == "none":
+            self._problem(
+                self._in_file(f"{place}.weights"), "every leg here needs vectors, and models.embedder is none"
+            )
+
+    def _check_default_profile(self, name: str) -> None:
+        known = [*BASES, *(profile.name for profile in self.profiles)]
+        if name not in known:
+            hint = _did_you_mean(name, known) or f"; known: {', '.join(known)}"
+            self._problem(
+                self.places.get("search.profile", "search.profile"), f"there is no profile {show(name)}{hint}"
+            )
+
     def finish(self) -> Loaded:
         """Check what depends on several values, and return the result.
 
@@ -293,7 +385,11 @@ class _Reading:
         self._check_names()
         self._check_roots()
         settings = _build(Settings, "", self.values)
+        settings = dataclasses.replace(
+            settings, profiles=tuple(self._profile_settings(profile) for profile in self.profiles)
+        )
         self._check_orders(settings)
+        self._check_profiles(settings)
         if self.problems:
             raise ConfigError(_summary(self.problems), problems=tuple(self.problems))
         self._warn()
@@ -400,7 +496,7 @@ def _nearest(prefix: str, name: str) -> str:
 
 def _names_below(prefix: str) -> list[str]:
     start = f"{prefix}." if prefix else ""
-    names = ["collections", *KEYS, *sorted(_SECTION_NAMES)]
+    names = ["collections", PROFILES, *KEYS, *sorted(_SECTION_NAMES)]
     return sorted({name[len(start) :].split(".")[0] for name in names if name.startswith(start)})
 
 

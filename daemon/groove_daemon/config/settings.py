@@ -256,7 +256,9 @@ class SearchSettings:
     """Defaults of a search; a request may override most of them."""
 
     limit: int = option(5, low=0, high=1000, doc="How many hits when the request does not say.")
-    profile: str = option("notes", choices=("notes", "memory"), doc="Which recipe when the request does not say.")
+    profile: str = option(
+        "notes", doc="Which recipe when the request does not say: `notes`, `memory`, or one of `[profiles]`."
+    )
     legs: str = option(
         "documents",
         choices=("documents", "chunks"),
@@ -274,10 +276,33 @@ class SearchSettings:
         doc="Leave function words, and phrases that stand in more than half of the chunks, out of the ranking by trigrams when others remain; the trace says so.",
     )
     rerank_by_default: bool = option(True, doc="Rerank when a reranker is set and the request does not say.")
+    merge_duplicates: bool = option(
+        True, doc="Show a passage that stands in several notes once, and say where else it stands; for `notes`."
+    )
+    max_per_document: int = option(
+        0,
+        low=0,
+        high=1000,
+        doc="Most hits of one document when the request does not say; 0 for any number; for `notes`.",
+    )
     fusion: FusionSettings = field(default_factory=FusionSettings)
     mmr: MmrSettings = field(default_factory=MmrSettings)
     parent_retriever: ParentSettings = field(default_factory=ParentSettings)
     memory: MemorySettings = field(default_factory=MemorySettings)
+    # Legs and their weights in place of `legs`.  No option: only a profile sets it.
+    weights: tuple[tuple[str, float], ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class ProfileSettings:
+    """A profile of the user's own: a built-in recipe, and the settings that are in force for it.
+
+    `search.weights` are legs and weights that take the place of `search.legs`.
+    """
+
+    name: str
+    base: str
+    search: SearchSettings
 
 
 @dataclass(frozen=True, slots=True)
@@ -342,6 +367,7 @@ class Settings:
     vectors: VectorSettings = field(default_factory=VectorSettings)
     watch: WatchSettings = field(default_factory=WatchSettings)
     search: SearchSettings = field(default_factory=SearchSettings)
+    profiles: tuple[ProfileSettings, ...] = field(default=())
     limits: LimitSettings = field(default_factory=LimitSettings)
     maintenance: MaintenanceSettings = field(default_factory=MaintenanceSettings)
     log: LogSettings = field(default_factory=LogSettings)

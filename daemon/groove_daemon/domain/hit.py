@@ -25,12 +25,23 @@ class Expansion:
 
 
 @dataclass(frozen=True, slots=True)
+class Place:
+    """Where a passage stands: `path` in the collection, `line_start` from 1."""
+
+    collection: str
+    path: str
+    line_start: int
+
+
+@dataclass(frozen=True, slots=True)
 class Hit:
     """One answer: a chunk with the score as shown.
 
     `match_spans` is None when spans were not computed and empty when nothing matched.  `match_lines` are 1-based
     lines of the file.  `line_start` and `line_end` cover `content` after expansion.
     `stale` is set when the file changed after it was indexed and could not be re-read in time.
+    `also_in` are other places of the same passage, the first few of `also_in_count`.
+    `more_in_document` counts candidates of the same document that are not shown; 0 unless hits of one are limited.
     """
 
     chunk: StoredChunk
@@ -44,3 +55,6 @@ class Hit:
     expanded_from: Expansion | None = None
     evidence: tuple[Evidence, ...] = field(default=())
     stale: bool = False
+    also_in: tuple[Place, ...] = ()
+    also_in_count: int = 0
+    more_in_document: int = 0

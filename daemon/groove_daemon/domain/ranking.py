@@ -23,11 +23,15 @@ class Evidence:
 
 @dataclass(frozen=True, slots=True)
 class Candidate:
-    """A chunk proposed by a retriever, with its current score and all evidence so far, oldest first."""
+    """A chunk proposed by a retriever, with its current score and all evidence so far, oldest first.
+
+    `in_document` is how many candidates its document had when hits of one document were limited; 0 when they were not.
+    """
 
     chunk_id: ChunkId
     score: float
     evidence: tuple[Evidence, ...] = ()
+    in_document: int = 0
 
 
 Ranking = tuple[Candidate, ...]

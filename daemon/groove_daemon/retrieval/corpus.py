@@ -8,6 +8,7 @@ from collections.abc import Mapping, Sequence
 from typing import Protocol
 
 from groove_daemon.domain.document import ChunkId, DocumentId, StoredChunk
+from groove_daemon.domain.hit import Place
 from groove_daemon.domain.query import Filters
 from groove_daemon.models.base import Vector
 from groove_daemon.store.connection import Database
@@ -83,6 +84,10 @@ class CorpusReader(Protocol):
         """The chunks with their documents, in one read; what is gone is missing."""
         ...
 
+    def places(self, ids: Sequence[ChunkId]) -> Mapping[ChunkId, Place]:
+        """Where the chunks stand, without their text; what is gone is missing."""
+        ...
+
     def access_counts(self, ids: Sequence[ChunkId]) -> Mapping[ChunkId, int]:
         """How often each chunk's passage was returned before; a chunk that never was may be missing."""
         ...
@@ -128,6 +133,14 @@ class VectorIndex(Protocol):
 
     def documents_of(self, chunk_ids: Sequence[ChunkId]) -> Mapping[ChunkId, DocumentId]:
         """The document of each chunk."""
+        ...
+
+    def passages_of(self, chunk_ids: Sequence[ChunkId]) -> Mapping[ChunkId, int]:
+        """A number for each chunk's passage, equal for copies."""
+        ...
+
+    def copies_of(self, chunk_ids: Sequence[ChunkId], *, allowed: Allowed) -> Mapping[ChunkId, Sequence[ChunkId]]:
+        """All other allowed chunks with the same passage, by id; a chunk without any is missing."""
         ...
 
     def vectors_of(self, chunk_ids: Sequence[ChunkId]) -> Mapping[ChunkId, Vector]:

@@ -14,16 +14,27 @@ def pool(size: int) -> int:
 
 @dataclass(frozen=True, slots=True)
 class Depths:
-    """Which later stages are on, and what that means for legs and fusion."""
+    """Which later stages are on, and what that means for legs and fusion.
+
+    `collapsing`: copies are left out after fusion; `capping`: hits of one document are limited.
+    """
 
     reranking: bool = False
     diversifying: bool = False
+    collapsing: bool = False
+    capping: bool = False
 
     def fused(self, limit: int) -> int | None:
         """Length of the fused ranking; None for all of it."""
+        return None if self.collapsing else self.distinct(limit)
+
+    def distinct(self, limit: int) -> int | None:
+        """Length of the ranking without copies; None for all of it."""
         if self.diversifying:
             return None
-        return pool(limit) if self.reranking else limit
+        if self.reranking:
+            return pool(limit)
+        return None if self.capping else limit
 
     def leg(self, limit: int) -> int:
         """Candidates of each leg."""

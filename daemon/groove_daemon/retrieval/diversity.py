@@ -9,7 +9,7 @@ their vectors, or Jaccard overlap of their words.
 import re
 from collections import defaultdict
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Protocol
 
 import numpy as np
@@ -168,4 +168,4 @@ class Diversity:
 
     def _with_rank(self, candidate: Candidate, rank: int) -> Candidate:
         evidence = (*candidate.evidence, Evidence(self.name, rank, candidate.score))
-        return Candidate(candidate.chunk_id, candidate.score, evidence)
+        return replace(candidate, evidence=evidence)

@@ -10,7 +10,7 @@ from difflib import get_close_matches
 
 import numpy as np
 
-from groove_daemon.config.settings import SearchSettings
+from groove_daemon.config.settings import ProfileSettings, SearchSettings
 from groove_daemon.domain.document import ChunkId
 from groove_daemon.errors import InvalidParams
 from groove_daemon.retrieval.base import Refiner, Retriever
@@ -19,6 +19,8 @@ from groove_daemon.retrieval.dense import DenseRetriever
 from groove_daemon.retrieval.depth import Depths
 from groove_daemon.retrieval.diversity import Cosine, Diversity, Jaccard, Similarity
 from groove_daemon.retrieval.documents import DocumentWordsRetriever, MeanRetriever, TitleRetriever
+from groove_daemon.retrieval.duplicates import DUPLICATES, Distinct, Duplicates
+from groove_daemon.retrieval.per_document import PerDocument
 from groove_daemon.retrieval.probe import Probe, store_failures
 from groove_daemon.retrieval.rerank import Rerank, Reranking, ScoreCache
 from groove_daemon.retrieval.scripts import Script, script_of
@@ -107,7 +109,12 @@ class Parts:
     @property
     def depths(self) -> Depths:
         """How deep legs and fusion look."""
-        return Depths(reranking=self.reranking.is_on, diversifying=self.settings.mmr.enabled)
+        return Depths(
+            reranking=self.reranking.is_on,
+            diversifying=self.settings.mmr.enabled,
+            collapsing=self.settings.merge_duplicates,
+            capping=self.settings.max_per_document > 0,
+        )
 
     @property
     def columns(self) -> ColumnWeights:
@@ -117,8 +124,16 @@ class Parts:
 
     @property
     def drop_common(self) -> bool:
-        """Whether phrases that stand in most chunks may be left out."""
-        return self.settings.drop_common_phrases and LEG_SETS[self.settings.legs].may_drop_common
+        """Whether phrases that stand in most chunks may be left out; legs chosen one by one say it by the setting."""
+        may_drop = bool(self.settings.weights) or LEG_SETS[self.settings.legs].may_drop_common
+        return self.settings.drop_common_phrases and may_drop
+
+    @property
+    def leg_weights(self) -> LegWeights:
+        """The legs that run: those that a profile names, or those of the setting for the query's script."""
+        if self.settings.weights:
+            return {name: weight for name, weight in self.settings.weights if weight > 0}
+        return LEG_SETS[self.settings.legs].weights[script_of(self.probe.query.positive_text)]
 
 
 def _trigram(parts: Parts, weight: float) -> Leg:
@@ -173,11 +188,10 @@ LEGS: Mapping[str, Callable[[Parts, float], Leg]] = {
 
 
 def _fusion(parts: Parts) -> Fusion:
-    """The legs of the setting, with the weights for the query's script."""
-    weights = LEG_SETS[parts.settings.legs].weights[script_of(parts.probe.query.positive_text)]
+    """The legs that run, fused by ranks."""
     return Fusion(
         "rrf",
-        tuple(LEGS[name](parts, weight) for name, weight in weights.items()),
+        tuple(LEGS[name](parts, weight) for name, weight in parts.leg_weights.items()),
         parts.depths,
         parts.probe.vectors.documents_of,
         parts.workers,
@@ -218,7 +232,16 @@ def _notes(parts: Parts) -> Retriever:
         overridden=parts.mmr_overridden,
     )
     rerank = Rerank(parts.reranking, parts.probe.stored, parts.scores)
-    return Chain("notes", _fusion(parts), (rerank, diversity, Truncate()))
+    # Before diversity, which chooses a page out of what is there.
+    per_document = PerDocument(parts.settings.max_per_document, parts.probe.vectors.documents_of)
+    return Chain("notes", _distinct(parts), (rerank, per_document, diversity, Truncate()))
+
+
+def _distinct(parts: Parts) -> Retriever:
+    """The fused legs, each passage once."""
+    vectors = parts.probe.vectors
+    duplicates = Duplicates(vectors.passages_of, parts.depths) if parts.settings.merge_duplicates else Off(DUPLICATES)
+    return Distinct(_fusion(parts), duplicates, vectors.documents_of, parts.settings.max_per_document)
 
 
 def _memory(parts: Parts) -> Retriever:
@@ -311,30 +334,40 @@ PROFILES: Mapping[str, Profile] = {
     "memory": Profile(
         _memory,
         lambda settings: settings.memory.limit,
-        lacks=("rerank", "mmr_same_doc_penalty"),
+        lacks=("rerank", "mmr_same_doc_penalty", "max_per_document"),
         records_accesses=True,
     ),
 }
 """Every profile by name."""
 
 
-def profile_of(name: str) -> Profile:
-    """A profile by its name.
+def profile_of(
+    name: str, settings: SearchSettings | None = None, own: Sequence[ProfileSettings] = ()
+) -> tuple[Profile, SearchSettings]:
+    """A profile by its name, and the settings that are in force for it.
+
+    Args:
+        name: built in, or one of `own`.
+        settings: of the built-in ones; the defaults when left out.
+        own: profiles of the user's own.
 
     Raises:
         InvalidParams: there is none.
     """
-    profile = PROFILES.get(name)
-    if profile is None:
-        nearest = get_close_matches(name, PROFILES, n=1) or sorted(PROFILES)
-        raise InvalidParams(f"profile: there is no profile {name!r}", hint=f"try {nearest[0]!r}", profile=name)
-    return profile
+    if name in PROFILES:
+        return PROFILES[name], settings or SearchSettings()
+    for profile in own:
+        if profile.name == name:
+            return PROFILES[profile.base], profile.search
+    known = [*PROFILES, *(profile.name for profile in own)]
+    nearest = get_close_matches(name, known, n=1) or sorted(known)
+    raise InvalidParams(f"profile: there is no profile {name!r}", hint=f"try {nearest[0]!r}", profile=name)
 
 
 def build_pipeline(profile: str, parts: Parts) -> Retriever:
-    """The profile's pipeline for one query.
+    """A built-in profile's pipeline for one query.
 
     Raises:
         InvalidParams: there is no such profile.
     """
-    return profile_of(profile).recipe(parts)
+    return profile_of(profile)[0].recipe(parts)

@@ -4,7 +4,9 @@ What is shown may grow by expansion; score, order and path never change here.  A
 or whose collection is gone from the configuration, is left out.
 """
 
+from collections import Counter
 from collections.abc import Callable, Mapping, Sequence
+from dataclasses import replace
 from typing import Protocol
 from urllib.parse import quote_from_bytes
 
@@ -12,8 +14,11 @@ from groove_daemon.domain.document import DocumentId, StoredChunk, StoredDocumen
 from groove_daemon.domain.hit import Expansion, Hit
 from groove_daemon.domain.query import Query
 from groove_daemon.domain.ranking import Candidate, Ranking
-from groove_daemon.retrieval.corpus import CorpusReader
+from groove_daemon.retrieval.corpus import Allowed, CorpusReader, VectorIndex
 from groove_daemon.retrieval.spans import Segment, match_lines, match_spans
+
+MAX_PLACES = 20
+"""How many other places of a passage a hit names."""
 
 _SPELLED = "bytes:"
 """Marks a path that is not valid UTF-8 on the disk: the rest is percent-encoded."""
@@ -72,7 +77,41 @@ def present(
         shown = expand(chunk, siblings) if expand is not None else None
         return _hit(candidate, chunk, query, path=absolute_path(chunk.document, roots), shown=shown, siblings=siblings)
 
-    return tuple(hit(candidate) for candidate in ranking if candidate.chunk_id in chunks)
+    shown = [candidate for candidate in ranking if candidate.chunk_id in chunks]
+    counts = Counter(chunks[candidate.chunk_id].document.document_id for candidate in shown)
+
+    def hit_with_rest(candidate: Candidate) -> Hit:
+        made = hit(candidate)
+        more = candidate.in_document - counts[made.chunk.document.document_id]
+        return replace(made, more_in_document=more) if more > 0 else made
+
+    return tuple(hit_with_rest(candidate) for candidate in shown)
+
+
+def with_copies(
+    hits: Sequence[Hit], *, reader: CorpusReader, vectors: VectorIndex, allowed: Allowed, roots: Mapping[str, str]
+) -> tuple[Hit, ...]:
+    """Hits that say where else their passage stands: the first `MAX_PLACES` by collection and path, and how many.
+
+    Args:
+        hits: what is shown.
+        reader: the snapshot that the hits came from.
+        vectors: the vector space, which knows copies.
+        allowed: what the query may see; nothing else is named.
+        roots: the folder of each collection, by name; places in others are left out.
+    """
+    copies = vectors.copies_of([hit.chunk.chunk_id for hit in hits], allowed=allowed)
+    found = reader.places([other for others in copies.values() for other in others]) if copies else {}
+    places = {chunk_id: place for chunk_id, place in found.items() if place.collection in roots}
+
+    def completed(hit: Hit) -> Hit:
+        own = [places[other] for other in copies.get(hit.chunk.chunk_id, ()) if other in places]
+        if not own:
+            return hit
+        own.sort(key=lambda place: (place.collection, place.path, place.line_start))
+        return replace(hit, also_in=tuple(own[:MAX_PLACES]), also_in_count=len(own))
+
+    return tuple(map(completed, hits))
 
 
 def _hit(

@@ -10,6 +10,7 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 
 from groove_daemon.domain.document import ChunkId, DocumentId, StoredChunk, StoredDocument
+from groove_daemon.domain.hit import Place
 from groove_daemon.domain.query import Filters
 from groove_daemon.errors import Cancelled, NotIndexed, StoreCorrupt, StoreError, StoreFull, StoreLocked
 from groove_daemon.store import lexical
@@ -260,6 +261,16 @@ class Reader:
         if chunk_id not in found:
             raise NotIndexed(f"there is no chunk {chunk_id}", chunk_id=chunk_id)
         return found[chunk_id]
+
+    def places(self, chunk_ids: Sequence[ChunkId]) -> dict[ChunkId, Place]:
+        """Where the chunks stand that exist, without reading their text."""
+        rows = self.database.rows(
+            "SELECT c.chunk_id, k.name, d.path, c.line_start FROM chunks c"
+            " JOIN documents d USING (document_id) JOIN collections k USING (collection_id)"
+            " WHERE c.chunk_id IN (SELECT value FROM carray(?))",
+            (int_array(chunk_ids),),
+        )
+        return {ChunkId(row[0]): Place(row[1], row[2], row[3]) for row in rows}
 
     def access_counts(self, chunk_ids: Sequence[ChunkId]) -> dict[ChunkId, int]:
         """How often the passages of these chunks were returned; those that never were are missing."""

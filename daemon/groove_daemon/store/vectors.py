@@ -338,6 +338,26 @@ class VectorSpace:
             if ordinal >= 0
         }
 
+    def passages_of(self, chunk_ids: Sequence[ChunkId]) -> Mapping[ChunkId, int]:
+        """The slot of each chunk that is there: equal for chunks with the same passage, embedded or not."""
+        view = self.view()
+        return {
+            chunk_id: int(view.chunk_slots[ordinal])
+            for chunk_id, ordinal in zip(chunk_ids, view.chunk_ordinals(chunk_ids), strict=True)
+            if ordinal >= 0
+        }
+
+    def copies_of(self, chunk_ids: Sequence[ChunkId], *, allowed: Allowed) -> Mapping[ChunkId, Sequence[ChunkId]]:
+        """All other allowed chunks with the same passage, by id; a chunk without any is missing."""
+        slots = self.passages_of(chunk_ids)
+        view = self.view()
+        same: dict[int, list[ChunkId]] = {slot: [] for slot in slots.values()}
+        found = np.flatnonzero(np.isin(view.chunk_slots, as_ids(same)) & allowed.chunk_mask(view))
+        for slot, other in zip(view.chunk_slots[found].tolist(), view.chunk_ids[found].tolist(), strict=True):
+            same[slot].append(ChunkId(other))
+        copies = {key: sorted(other for other in same[slot] if other != key) for key, slot in slots.items()}
+        return {key: others for key, others in copies.items() if others}
+
     def vectors_of(self, chunk_ids: Sequence[ChunkId]) -> Mapping[ChunkId, Vector]:
         """The vector of each chunk that has one."""
         view = self.view()

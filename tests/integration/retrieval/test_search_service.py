@@ -114,8 +114,8 @@ def test_every_step_is_explained_in_order(desk: Desk) -> None:
 
     names = [step.stage for step in result.steps]
     assert names[0] == "sync"
-    assert names[-5:] == ["rrf", "rerank", "mmr", "truncate", "present"]
-    assert set(names[1:-5]) == {
+    assert names[-7:] == ["rrf", "duplicates", "rerank", "max_per_document", "mmr", "truncate", "present"]
+    assert set(names[1:-7]) == {
         "trigram", "all_words", "exact_terms", "short_terms", "document_words", "dense", "mean", "title",
     }  # fmt: skip
     assert steps(result)["rerank"] == ("skipped", "off")

@@ -7,6 +7,7 @@ import pytest
 from groove_daemon.config.settings import FusionSettings, SearchSettings
 from groove_daemon.errors import InvalidParams
 from groove_daemon.retrieval.compose import Chain, Fusion
+from groove_daemon.retrieval.duplicates import Distinct
 from groove_daemon.retrieval.pipeline import LEG_SETS, LEGS, Parts, build_pipeline
 from groove_daemon.retrieval.probe import Probe
 from groove_daemon.retrieval.trace import Trace
@@ -28,8 +29,9 @@ def parts(text: str = "owls", *, embedder=EMBEDDER, **settings: object) -> Parts
 def legs(made: Parts) -> dict[str, float]:
     pipeline = build_pipeline("notes", made)
     assert isinstance(pipeline, Chain)
-    assert isinstance(pipeline.first, Fusion)
-    return {leg.retriever.name: leg.weight for leg in pipeline.first.legs}
+    assert isinstance(pipeline.first, Distinct)
+    assert isinstance(pipeline.first.first, Fusion)
+    return {leg.retriever.name: leg.weight for leg in pipeline.first.first.legs}
 
 
 def test_the_setting_chunks_is_two_legs_of_equal_weight() -> None:
@@ -74,7 +76,9 @@ def test_every_step_is_in_the_trace() -> None:
         "title": ("ran", ""),
         "mean": ("ran", ""),
         "rrf": ("ran", ""),
+        "duplicates": ("ran", ""),
         "rerank": ("skipped", "off"),
+        "max_per_document": ("skipped", "off"),
         "mmr": ("skipped", "off"),
         "truncate": ("ran", ""),
     }

@@ -1,0 +1,106 @@
+"""Passages that stand in several notes: one candidate speaks for all, and the answer says where else the text stands.
+
+Two chunks are copies when the embedder reads the same text for both.  The candidate with the highest score represents
+its copies, ties by chunk id; only what filters and exclusions leave can be a candidate, and only that is named as
+another place.  `Distinct` looks deeper when copies, or one note's many chunks, leave too few candidates for a page.
+"""
+
+from collections import Counter
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, field, replace
+
+from groove_daemon.domain.document import ChunkId, DocumentId
+from groove_daemon.domain.query import Query
+from groove_daemon.domain.ranking import Ranking
+from groove_daemon.retrieval.base import Refiner, Retriever
+from groove_daemon.retrieval.depth import Depths
+from groove_daemon.retrieval.trace import Trace
+
+DUPLICATES = "duplicates"
+"""The stage's name in the trace."""
+
+_DEEPER = 4
+_DEEPEST = 1000
+
+
+@dataclass(frozen=True, slots=True)
+class Duplicates:
+    """Refiner that keeps the first candidate of each passage.
+
+    Args:
+        passages_of: what tells passages apart, by chunk; a chunk without one is a passage of its own.
+        depths: how many candidates the next stage looks at.
+        name: the stage's name in the trace.
+    """
+
+    passages_of: Callable[[Sequence[ChunkId]], Mapping[ChunkId, int]] = field(repr=False, compare=False)
+    depths: Depths = field(default_factory=Depths)
+    name: str = DUPLICATES
+
+    def refine(self, query: Query, ranking: Ranking, trace: Trace) -> Ranking:
+        """Keep the best candidate of each passage, in the order of the ranking."""
+        passages = self.passages_of([candidate.chunk_id for candidate in ranking])
+        seen: set[tuple[bool, int]] = set()
+        kept = []
+        for candidate in ranking:
+            known = candidate.chunk_id in passages
+            key = (known, passages[candidate.chunk_id] if known else candidate.chunk_id)
+            if key not in seen:
+                seen.add(key)
+                kept.append(candidate)
+        if len(kept) < len(ranking):
+            trace.remark(self.name, f"{len(ranking) - len(kept)} copies left out")
+        return tuple(kept[: self.depths.distinct(query.limit)])
+
+
+@dataclass(frozen=True, slots=True)
+class Distinct:
+    """Retriever that runs another one and a refiner of its ranking, deeper again while too little is left of much.
+
+    Args:
+        first: what finds candidates; it looks deeper for a larger limit.
+        refiner: what leaves copies out.
+        documents_of: the document of each chunk.
+        max_per_document: so many hits of one document at most count as filling a page; 0 for any number.
+    """
+
+    first: Retriever
+    refiner: Refiner
+    documents_of: Callable[[Sequence[ChunkId]], Mapping[ChunkId, DocumentId]] = field(repr=False, compare=False)
+    max_per_document: int = 0
+
+    @property
+    def name(self) -> str:
+        """The name of what finds candidates."""
+        return self.first.name
+
+    def retrieve(self, query: Query, trace: Trace) -> Ranking:
+        """Retrieve and refine; with four times the limit as long as that finds more and the page is not full."""
+        looked = self._look(query, query.limit, trace)
+        limit = query.limit
+        while self._is_short(looked, query.limit) and limit < _DEEPEST and not trace.is_over_budget:
+            limit = min(limit * _DEEPER, _DEEPEST)
+            deeper = self._look(query, limit, trace)
+            if len(deeper[0]) <= len(looked[0]):
+                break
+            looked = deeper
+        return looked[1]
+
+    def _look(self, query: Query, limit: int, trace: Trace) -> tuple[Ranking, Ranking]:
+        found = self.first.retrieve(replace(query, limit=limit), trace)
+        refined = trace.run(
+            self.refiner.name, lambda: self.refiner.refine(query, found, trace), size_in=len(found), fallback=found
+        )
+        return found, refined
+
+    def _is_short(self, looked: tuple[Ranking, Ranking], limit: int) -> bool:
+        """Whether a page cannot be filled although something was found and left out."""
+        found, refined = looked
+        return self._usable(refined) < min(limit, len(found))
+
+    def _usable(self, ranking: Ranking) -> int:
+        if not self.max_per_document:
+            return len(ranking)
+        documents = self.documents_of([candidate.chunk_id for candidate in ranking])
+        counts = Counter(documents.get(candidate.chunk_id, -1) for candidate in ranking)
+        return sum(min(count, self.max_per_document) for count in counts.values())
