@@ -38,6 +38,7 @@ if TYPE_CHECKING:
         WaitFreshOptions,
     )
 
+    OnPartial = Callable[[messages.PartialNotification], None]
     OnProgress = Callable[[messages.ProgressNotification], None]
 
     from groove_client.client import Notice
@@ -67,7 +68,7 @@ class AsyncClient:
         self._timeout_s = timeout_s
         self._last_id = 0
         self._waiting: dict[int, asyncio.Future[object]] = {}
-        self._progress: dict[int, OnProgress] = {}
+        self._followers: dict[int, Callable[[Any], None]] = {}
         self._notices: list[asyncio.Queue[Notice]] = []
         self._fault: ClientError | None = None
         self._receiver = asyncio.create_task(self._receive())
@@ -117,10 +118,22 @@ class AsyncClient:
         return (await self._ask(messages.PingResponse, "ping", params, timeout_s)).payload
 
     async def search(
-        self, query: str, *, timeout_s: float | None = None, **options: Unpack[SearchOptions]
+        self,
+        query: str,
+        *,
+        on_partial: OnPartial | None = None,
+        timeout_s: float | None = None,
+        **options: Unpack[SearchOptions],
     ) -> messages.SearchResponse:
-        """Search the notes; see `groove_wire.messages.SearchRequest` for the options."""
-        return await self._ask(messages.SearchResponse, "search", {"query": query, **options}, timeout_s)
+        """Search the notes; see `groove_wire.messages.SearchRequest` for the options.
+
+        `on_partial` is called with the hits so far on the way; what is returned replaces them.
+        """
+        params: dict[str, object] = {"query": query, **options}
+        if on_partial is not None:
+            params["stream"] = True
+        result = await self._exchange("search", params, self._timeout_s if timeout_s is None else timeout_s, on_partial)
+        return read(messages.SearchResponse, result)
 
     async def get_document(
         self, *, timeout_s: float | None = None, **options: Unpack[GetDocumentOptions]
@@ -242,7 +255,7 @@ class AsyncClient:
         method: str,
         params: dict[str, object] | None,
         timeout_s: float | None,
-        on_progress: OnProgress | None = None,
+        follower: Callable[[Any], None] | None = None,
     ) -> object:
         if self._receiver.done():
             raise self._end()
@@ -250,8 +263,8 @@ class AsyncClient:
         msgid = self._last_id
         answer: asyncio.Future[object] = asyncio.get_running_loop().create_future()
         self._waiting[msgid] = answer
-        if on_progress is not None:
-            self._progress[msgid] = on_progress
+        if follower is not None:
+            self._followers[msgid] = follower
         try:
             self._writer.write(encode_request(msgid, method, params or {}))
             async with asyncio.timeout(timeout_s):
@@ -264,7 +277,7 @@ class AsyncClient:
             raise
         finally:
             self._waiting.pop(msgid, None)
-            self._progress.pop(msgid, None)
+            self._followers.pop(msgid, None)
 
     def _cancel(self, msgid: int) -> None:
         if not self._writer.is_closing():
@@ -304,8 +317,9 @@ class AsyncClient:
         if method not in NOTIFICATIONS:
             return
         notice: Notice = read(NOTIFICATIONS[method].content, params)
-        if isinstance(notice, messages.ProgressNotification) and notice.msgid in self._progress:
-            self._progress[notice.msgid](notice)
+        follower = self._followers.get(getattr(notice, "msgid", None) or 0)
+        if follower is not None:
+            follower(notice)
         for queue in self._notices:
             queue.put_nowait(notice)
 

@@ -37,6 +37,7 @@ class SearchOptions(DocumentFilters, total=False):
     mmr_lambda: float
     mmr_same_doc_penalty: float
     parent_retriever: bool
+    max_per_document: int
     freshness: Literal["sync", "none"]
     within_ms: int
     explain: bool

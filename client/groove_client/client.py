@@ -35,6 +35,7 @@ if TYPE_CHECKING:
         WaitFreshOptions,
     )
 
+    OnPartial = Callable[[messages.PartialNotification], None]
     OnProgress = Callable[[messages.ProgressNotification], None]
 
 Response = TypeVar("Response")
@@ -123,10 +124,29 @@ class Client:
         return self._ask(messages.PingResponse, "ping", params, timeout_s).payload
 
     def search(
-        self, query: str, *, timeout_s: float | None = None, **options: Unpack[SearchOptions]
+        self,
+        query: str,
+        *,
+        on_partial: OnPartial | None = None,
+        timeout_s: float | None = None,
+        **options: Unpack[SearchOptions],
     ) -> messages.SearchResponse:
-        """Search the notes; see `groove_wire.messages.SearchRequest` for the options."""
-        return self._ask(messages.SearchResponse, "search", {"query": query, **options}, timeout_s)
+        """Search the notes; see `groove_wire.messages.SearchRequest` for the options.
+
+        `on_partial` is called with the hits so far on the way; what is returned replaces them.
+        """
+        params: dict[str, object] = {"query": query, **options}
+        if on_partial is None:
+            return self._ask(messages.SearchResponse, "search", params, timeout_s)
+
+        def receive(method: str, fields: dict[str, object]) -> None:
+            if method == "partial":
+                on_partial(read(messages.PartialNotification, fields))
+
+        deadline = deadline_after(self._timeout_s if timeout_s is None else timeout_s)
+        with self._lock:
+            result = self._exchange("search", {**params, "stream": True}, deadline, receive)
+        return read(messages.SearchResponse, result)
 
     def get_document(
         self, *, timeout_s: float | None = None, **options: Unpack[GetDocumentOptions]

@@ -105,6 +105,8 @@ def _block(hit: Hit, rank: int, screen: Screen, *, margin: int, folders: tuple[s
     indent = " " * margin
     room = screen.columns - margin
     rows = [_title_row(hit, rank, screen, margin), indent + _place_row(hit, lines, screen, room=room, folders=folders)]
+    if rest := _rest(hit):
+        rows.append(indent + screen.style(truncate(rest, room, ellipsis=screen.ellipsis), "faint"))
     for line in snippet(lines, rows=_SNIPPET_ROWS, cells=room - 1, ellipsis=screen.ellipsis):
         rows.append(indent + _painted(line, screen))
     if explain:
@@ -132,6 +134,24 @@ def _place_row(hit: Hit, lines: Sequence[Line], screen: Screen, *, room: int, fo
     if not headings or left < _FEWEST_HEADING_CELLS:
         return shown
     return f"{shown}  {screen.style(truncate(headings, left, ellipsis=screen.ellipsis), 'faint')}"
+
+
+def _rest(hit: Hit) -> str:
+    """What of the passage and of its note is not shown."""
+    others, more = int(number_of(hit, "also_in_count")), int(number_of(hit, "more_in_document"))
+    parts = []
+    if others:
+        parts.append(f"also in {others} other {_kind(hit, others)}")
+    if more:
+        parts.append(f"+{more} more in this note")
+    return ", ".join(parts)
+
+
+def _kind(hit: Hit, others: int) -> str:
+    """`note` or `notes` when each place is known to be a note of its own, else `place` or `places`."""
+    own = (text_of(hit, "collection"), text_of(hit, "path"))
+    notes = {(text_of(place, "collection"), text_of(place, "path")) for place in rows_of(hit, "also_in")} - {own}
+    return ("note" if len(notes) == others else "place") + ("" if others == 1 else "s")
 
 
 def _headings(hit: Hit) -> str:

@@ -71,11 +71,17 @@ class Session:
         return self.send(method, params, timeout_s=timeout_s)()
 
     def send(
-        self, method: str, params: dict[str, object] | None = None, *, timeout_s: float | None = None
+        self,
+        method: str,
+        params: dict[str, object] | None = None,
+        *,
+        timeout_s: float | None = None,
+        on_notification: OnNotification | None = None,
     ) -> Callable[[], dict[str, object]]:
         """Ask for something that changes nothing, and return the function that waits for the answer.
 
-        `hello` travels with the question, so that knowing each other costs no time.
+        `hello` travels with the question, so that knowing each other costs no time.  What comes before the answer goes
+        to `on_notification`.
 
         Raises:
             ClientError: no daemon; from the returned function: no answer, or an error for an answer.
@@ -86,8 +92,8 @@ class Session:
         msgid = channel.request(method, params, deadline=deadline)
 
         def answer() -> dict[str, object]:
-            self.check_versions(channel.result(hello, deadline=deadline))
-            return as_map(channel.result(msgid, deadline=deadline))
+            self.check_versions(channel.result(hello, deadline=deadline, on_notification=on_notification))
+            return as_map(channel.result(msgid, deadline=deadline, on_notification=on_notification))
 
         return answer
 

@@ -81,7 +81,7 @@ class PingResponse:
 class SearchRequest(Message):
     """A search.  What is left out is decided by the configuration."""
 
-    NOT_OFFERED = ("stream", "overlay")
+    NOT_OFFERED = ("overlay",)
 
     query: str = param(doc="What to look for; `-word` excludes, quotes keep words together.", max_chars=MAX_QUERY_CHARS)
     limit: int | None = param(None, doc="Most hits to return.", low=0, high=MAX_LIMIT)
@@ -118,6 +118,9 @@ class SearchRequest(Message):
         None, doc="Taken off for another chunk of a document that was picked.", low=0, high=1
     )
     parent_retriever: bool | None = param(None, doc="Whether more of the document is shown around a short hit.")
+    max_per_document: int | None = param(
+        None, doc="Most hits of one document; 0 for any number.", low=0, high=MAX_LIMIT
+    )
     freshness: str = param(
         "sync", doc="`sync` waits for what was saved before the search; `none` answers at once.",
         choices=("sync", "none"),
@@ -127,6 +130,7 @@ class SearchRequest(Message):
         low=1, high=MAX_WAIT_MS,
     )  # fmt: skip
     explain: bool = param(False, doc="Return every stage with its time, and the evidence of every hit.")
+    stream: bool = param(False, doc="Send `partial` notifications with the hits so far on the way to the response.")
 
 
 @dataclass(frozen=True, slots=True)
@@ -157,12 +161,23 @@ class StageEvidence:
 
 
 @dataclass(frozen=True, slots=True)
+class OtherPlace:
+    """Where a hit's passage stands too: `path` is relative to the collection's folder, `line_start` counts from 1."""
+
+    collection: str
+    path: str
+    line_start: int
+
+
+@dataclass(frozen=True, slots=True)
 class SearchHit:
     """One hit.
 
     `id` names the chunk in `get_chunk` and `get_document`.  `path` is relative to the collection's folder.  Lines are
     1-based lines of the file as it is on disk, inclusive.  `stale` is there, and true, when the file changed since it
-    was read for this answer.
+    was read for this answer.  `also_in` names other places of the same passage, the first 20 of `also_in_count`; both
+    are there when there is one that passes the filters.  `more_in_document` counts candidates of the same document that
+    the answer does not show; it is there when hits of one document are limited and there are any.
     """
 
     id: int
@@ -186,6 +201,9 @@ class SearchHit:
     match_lines: tuple[int, ...] | None = None
     expanded_from: ExpandedFrom | None = None
     stale: bool | None = None
+    also_in: tuple[OtherPlace, ...] | None = None
+    also_in_count: int | None = None
+    more_in_document: int | None = None
     evidence: tuple[StageEvidence, ...] | None = None
 
 
@@ -684,6 +702,22 @@ class IndexChangedNotification:
     """The index has a new generation."""
 
     generation: int
+
+
+@dataclass(frozen=True, slots=True)
+class PartialNotification:
+    """Hits on the way to the response of a search with `stream`; `msgid` is that of the search.
+
+    `stage` says how far the search is: `text` is full text alone, `fusion` has everything that proposes candidates,
+    `rerank` the order of the reranker.  Each comes at most once and in this order; one without hits, or of a stage
+    that is off, does not come.  A hit has the same `id` in all of them and in the response, which replaces them: stages
+    after the one that is named may drop, add and reorder hits, and `expanded_from`, `also_in` and `evidence` are there
+    in the response alone.
+    """
+
+    msgid: int
+    stage: str
+    results: tuple[SearchHit, ...]
 
 
 @dataclass(frozen=True, slots=True)

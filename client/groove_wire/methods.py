@@ -58,6 +58,9 @@ _NOTIFICATIONS = (
     Notification("$/cancel", m.CancelNotification, "Stop a request that is in flight.", from_client=True),
     Notification("error", m.ErrorNotification, "A fault that no response can carry; the connection is closed."),
     Notification("index_changed", m.IndexChangedNotification, "Sent to subscribers after each commit."),
+    Notification(
+        "partial", m.PartialNotification, "Sent to the caller of a `search` with `stream`, before its response."
+    ),
     Notification("progress", m.ProgressNotification, "Sent to subscribers, and to the caller of `reindex`."),
 )
 

@@ -108,9 +108,6 @@ def _prepare_process() -> None:
     """What has to be said before NumPy is loaded and threads begin."""
     # One thread reads all vectors as fast as the memory gives them; starting more costs 60 ms and their stacks.
     os.environ.setdefault("OPENBLAS_NUM_THREADS", "1")
-    # A query's thread asks for the interpreter after each statement of SQLite; at the default of 5 ms a first answer
-    # waits long for the thread that still imports libraries, and later ones for the thread that indexes.
-    sys.setswitchinterval(0.001)
 
 
 def _run(arguments: argparse.Namespace) -> int:

@@ -100,6 +100,20 @@ class SearchResult:
 
 
 @dataclass(frozen=True, slots=True)
+class Partial:
+    """Hits on the way to the answer; `stage` says how far: `text`, `fusion` or `rerank`.
+
+    They have the ids of the answer's hits, and none of what later stages do: no diversity, no more of the document.
+    """
+
+    stage: str
+    hits: tuple[Hit, ...]
+
+
+OnPartial = Callable[[Partial], None]
+
+
+@dataclass(frozen=True, slots=True)
 class Sync:
     """How far the index could be brought up to the moment of a call; `reason` is empty when it is fresh."""
 
@@ -194,8 +208,10 @@ class SearchService:
         self._scores = ScoreCache()
         self._costs = Costs()
 
-    def search(self, call: SearchCall, is_cancelled: Callable[[], bool]) -> SearchResult:
-        """Answer one search.
+    def search(
+        self, call: SearchCall, is_cancelled: Callable[[], bool], on_partial: OnPartial | None = None
+    ) -> SearchResult:
+        """Answer one search; `on_partial` is told of hits on the way, in this thread.
 
         Raises:
             BadQuery: nothing to search for.
@@ -205,7 +221,7 @@ class SearchService:
         """
         began = time.monotonic()
         plan = self._plan(call, is_cancelled, began)
-        look = self._look(plan)
+        look = self._look(plan, on_partial)
         if look.changed and look.sync.fresh and not look.trace.is_over_budget:
             # The files moved on between the sync and the answer: look once more, then say what is still behind.
             # A sync that ran out of time already said that it is behind, and would only run out of time again.
@@ -254,14 +270,27 @@ class SearchService:
             budget_end=None if call.within_ms is None else began + call.within_ms / 1000,
         )
 
-    def _look(self, plan: "_Plan") -> "_Look":
+    def _look(self, plan: "_Plan", on_partial: OnPartial | None = None) -> "_Look":
         """Bring the index up to date, search it, and see whether the files found are as indexed."""
         trace = Trace(
-            is_cancelled=plan.is_cancelled, deadline=plan.deadline, budget_end=plan.budget_end, costs=self._costs
+            is_cancelled=plan.is_cancelled,
+            deadline=plan.deadline,
+            budget_end=plan.budget_end,
+            costs=self._costs,
+            on_ranking=None if on_partial is None else self._teller(plan, on_partial),
         )
         sync = self._sync(plan, trace)
         answer = self._answer(plan, trace)
         return _Look(trace, sync, answer, self._freshness.changed([hit.chunk for hit in answer.hits]))
+
+    def _teller(self, plan: "_Plan", on_partial: OnPartial) -> Callable[[str, Ranking], None]:
+        """What makes the page of a ranking on the way presentable; runs in the thread and snapshot of the search."""
+
+        def tell(stage: str, ranking: Ranking) -> None:
+            page = ranking[: plan.query.limit]
+            on_partial(Partial(stage, present(page, plan.query, reader=self._index.reader(), roots=plan.setup.roots)))
+
+        return tell
 
     def _sync(self, plan: "_Plan", trace: Trace) -> Sync:
         collections = plan.call.filters.collections

@@ -16,7 +16,7 @@ from groove_daemon.domain.document import (
     StoredChunk,
     StoredDocument,
 )
-from groove_daemon.domain.hit import ByteSpan, Hit
+from groove_daemon.domain.hit import ByteSpan, Hit, Place
 from groove_daemon.domain.query import Filters
 from groove_daemon.domain.ranking import Evidence
 from groove_daemon.errors import Busy, Cancelled, NotIndexed
@@ -39,7 +39,7 @@ from groove_daemon.rpc.listener import listen
 from groove_daemon.rpc.methods import HANDLERS
 from groove_daemon.rpc.methods.base import Handler
 from groove_daemon.rpc.server import Server, ServerLimits, ServerThread
-from groove_daemon.search import Degraded, SearchCall, SearchResult
+from groove_daemon.search import Degraded, OnPartial, Partial, SearchCall, SearchResult
 from groove_daemon.workers import Workers
 from groove_wire.framing import Decoder, encode_notification, encode_request
 
@@ -226,8 +226,12 @@ class StandInDaemon:
     reloads: int = 0
     shutdowns: int = 0
 
-    def search(self, call: SearchCall, is_cancelled: Callable[[], bool], /) -> SearchResult:
+    def search(
+        self, call: SearchCall, is_cancelled: Callable[[], bool], on_partial: OnPartial | None = None, /
+    ) -> SearchResult:
         self.calls.append(call)
+        if on_partial is not None:
+            on_partial(Partial("text", (make_hit(score=0.25),)))
         return self.answer(call, is_cancelled)
 
     def reader(self) -> StandInReader:
@@ -304,7 +308,7 @@ class StandInDaemon:
 def explained_result() -> SearchResult:
     """A result with every optional field filled."""
     return make_result(
-        make_hit(),
+        make_hit(also_in=(Place("notes", "birds/copy.md", 5),), also_in_count=1, more_in_document=2),
         mode="fts_only",
         fresh=False,
         stale_reason="the watcher of notes is not running",

@@ -59,6 +59,9 @@ EXCHANGES = (
     Exchange("search_explained", "Every optional field.", (
         encode_request(1, "search", {"query": "ouzel", "limit": 3, "formats": ["md"], "explain": True}),
     ), explained=True),
+    Exchange("search_streamed", "A part on the way, then the answer.", (
+        encode_request(6, "search", {"query": "ouzel", "stream": True}),
+    ), replies=2),
     Exchange("search_unknown_parameter", "The nearest parameter is named.", (
         encode_request(1, "search", {"query": "ouzel", "limt": 3}),
     )),
@@ -69,7 +72,7 @@ EXCHANGES = (
         encode_request(1, "search", {"query": "a", "topic": None}),
     )),
     Exchange("search_not_offered", "A parameter of a later version.", (
-        encode_request(1, "search", {"query": "a", "stream": True}),
+        encode_request(1, "search", {"query": "a", "overlay": True}),
     )),
     Exchange("unknown_method", "The nearest method is named.", (encode_request(1, "serch", {"query": "a"}),)),
     Exchange("two_requests", "Two in one write.", (

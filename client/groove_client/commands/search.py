@@ -16,6 +16,8 @@ _NOT_SENT = frozenset((*_OUTPUTS, "help", "version", "socket", "instance", "no_s
 def _search(session: Session) -> int:
     arguments = session.arguments
     output = _output(arguments)
+    if arguments.flag("stream"):
+        return _stream(session, output)
     answer = session.send("search", search_params(arguments))
     # Loaded while the daemon works, on another core.
     from groove_client import render_search
@@ -24,6 +26,27 @@ def _search(session: Session) -> int:
     _write(session, result, output)
     for remark in render_search.remarks(result):
         session.screen.note(remark)
+    session.close()
+    _remember(session, result)
+    return 0
+
+
+def _stream(session: Session, output: str) -> int:
+    """Write what comes as it comes: an object a line, each with its `stage`, the whole answer under `answer`."""
+    if output != "jsonl":
+        raise UsageError("--stream goes with --jsonl")
+    from groove_client.jsontext import compact
+
+    def write(stage: str, fields: dict[str, object]) -> None:
+        line = compact({"stage": stage, **fields}) + "\n"
+        session.screen.write_bytes(line.encode("utf-8", "backslashreplace"))
+
+    def receive(method: str, fields: dict[str, object]) -> None:
+        if method == "partial":
+            write(str(fields.get("stage")), {"results": fields.get("results")})
+
+    result = session.send("search", search_params(session.arguments), on_notification=receive)()
+    write("answer", result)
     session.close()
     _remember(session, result)
     return 0

@@ -45,7 +45,7 @@ from groove_daemon.models.host import ModelHost, ModelState, ScorerHost
 from groove_daemon.retrieval.sources import EVERGREEN_SOURCES, Source
 from groove_daemon.rpc import context
 from groove_daemon.rpc.methods.index import progress_notification
-from groove_daemon.search import SearchCall, SearchResult, SearchService, SearchSetup
+from groove_daemon.search import OnPartial, SearchCall, SearchResult, SearchService, SearchSetup
 from groove_daemon.store.index import Index
 from groove_daemon.store.reader import Reader
 from groove_daemon.store.records import Counts
@@ -249,9 +249,11 @@ class GrooveDaemon:
             return
         recorded.add_done_callback(_tell_if_failed)
 
-    def search(self, call: SearchCall, is_cancelled: Callable[[], bool], /) -> SearchResult:
-        """Search."""
-        return self._search.search(call, is_cancelled)
+    def search(
+        self, call: SearchCall, is_cancelled: Callable[[], bool], on_partial: OnPartial | None = None, /
+    ) -> SearchResult:
+        """Search; `on_partial` is told of hits on the way."""
+        return self._search.search(call, is_cancelled, on_partial)
 
     def reader(self) -> Reader:
         """The calling thread's reader of the index."""

@@ -7,20 +7,17 @@ wait in its queue, so nobody is refused in between.
 
 import gc
 import os
-import signal
 import sys
 import threading
 import time
-from collections.abc import Callable, Mapping
+from collections.abc import Mapping
 from contextlib import ExitStack
-from queue import Empty, SimpleQueue
-from types import FrameType
-from typing import Literal
 
 import structlog
 
 from groove_daemon.app.daemon import EarlyParts, GrooveDaemon, configure_logs, read_config_of
 from groove_daemon.app.places import Places
+from groove_daemon.app.stopping import Stopping
 from groove_daemon.config.settings import Settings
 from groove_daemon.errors import GrooveError
 from groove_daemon.models.host import ModelHost, ScorerHost
@@ -33,11 +30,8 @@ from groove_daemon.workers import Workers
 
 log = structlog.get_logger()
 
-Wish = Literal["end", "reload"]
-
 # Together they stay under the five seconds that a stop may take.
 _DRAIN_S, _LATE_STOP_S = 1.5, 2.5
-_LOOK_EVERY_S = 60.0
 # How long a thread that computes may keep others waiting.  A search takes turns with full text some ten times, and with
 # the usual five milliseconds it would wait for an indexing thread at each of them.
 _SWITCH_S = 0.0005
@@ -59,9 +53,10 @@ def run(places: Places, *, flags: Mapping[str, str], env: Mapping[str, str] = os
     for warning in loaded.warnings:
         log.warning("config.warning", text=warning)
     notifier = Notifier(env)
-    stopping = Stopping()
-    stopping.listen_to_signals()
     with ExitStack() as stack:
+        stopping = Stopping()
+        stack.callback(stopping.close)
+        stopping.listen_to_signals()
         listener = listen(places.socket)
         stack.callback(listener.release)
         parts = _open(loaded.settings, places, stack)
@@ -128,7 +123,7 @@ def _serve(daemon: GrooveDaemon, settings: Settings, listener: Listener, stack: 
     return server
 
 
-def _start_late(daemon: GrooveDaemon, models: ModelHost, stopping: "Stopping") -> None:
+def _start_late(daemon: GrooveDaemon, models: ModelHost, stopping: Stopping) -> None:
     """What may come after the first answer, one after the other, so that little competes with that answer."""
     is_known = False
     try:
@@ -151,49 +146,6 @@ def _reload(daemon: GrooveDaemon) -> None:
         daemon.reload_config()
     except GrooveError as error:
         log.error("config.not_reloaded", reason=str(error))
-
-
-class Stopping:
-    """The one place where the end is asked for, by a signal or by a client; and where the main thread waits for it.
-
-    Attributes:
-        exit_code: of the process.
-    """
-
-    def __init__(self) -> None:
-        self.exit_code = 0
-        # A signal comes in the middle of anything that the main thread does; this queue alone may be filled then.
-        self._wishes: SimpleQueue[Wish] = SimpleQueue()
-
-    def request(self, *, exit_code: int = 0) -> None:
-        """Ask for the end; returns at once.  The first exit code that is not 0 stays."""
-        self.exit_code = self.exit_code or exit_code
-        self._wishes.put("end")
-
-    def listen_to_signals(self) -> None:
-        """SIGTERM and SIGINT ask for the end, SIGHUP for the configuration to be read again; `wait` grants it."""
-        for number in (signal.SIGTERM, signal.SIGINT):
-            signal.signal(number, self._on_stop)
-        signal.signal(signal.SIGHUP, self._on_reload)
-
-    def wait(self, notifier: Notifier, *, reload: Callable[[], None]) -> None:
-        """Wait for the end, reload when asked, and tell the service manager now and then that all is well."""
-        while (wish := self._next_wish(notifier.ping_every_s or _LOOK_EVERY_S)) != "end":
-            if wish == "reload":
-                reload()
-            notifier.alive()
-
-    def _next_wish(self, timeout_s: float) -> Wish | None:
-        try:
-            return self._wishes.get(timeout=timeout_s)
-        except Empty:
-            return None
-
-    def _on_stop(self, _number: int, _frame: FrameType | None) -> None:
-        self.request()
-
-    def _on_reload(self, _number: int, _frame: FrameType | None) -> None:
-        self._wishes.put("reload")
 
 
 def _ms_since(moment: float) -> float:

@@ -50,10 +50,13 @@ Collections can be set in the file alone.
 _PROFILES = """\
 ## `[profiles.NAME]`
 
-A profile of your own: a built-in recipe with settings of its own, for `groovectl search --profile NAME`, for the `profile` of a request, or for every search by `search.profile`.
+A profile of your own: a built-in recipe with settings of its own.
+It is chosen by `groovectl search --profile NAME`, by the `profile` of a request, or for every search by
+`search.profile`.
 Whatever it does not set it inherits from `[search]`.
 Profiles can be set in the file alone; `groovectl reload` takes them into force.
-`grooved check-config` and `groovectl config` show each with all its values; where it inherits one, its origin is the option it comes from.
+`grooved check-config` and `groovectl config` show each with all its values; where it inherits one, its origin is the
+option it comes from.
 
 ```toml
 [profiles.lookup]
@@ -86,7 +89,8 @@ When not set, each stage is on or off as `[search]` and the profile's other keys
 
 ### `weights`
 
-A table of legs and their weights, 0 to 1000000, in place of `legs`, for queries in any script; for the base `notes` alone.
+A table of legs and their weights, 0 to 1000000, in place of `legs`, for queries in any script.
+It is for the base `notes` alone.
 A leg that is not named, or weighs 0, does not run; one at least must run.
 Legs: {legs}.
 
@@ -97,11 +101,7 @@ A key that the base does not know is refused, with the reason where there is one
 {keys}
 """
 _PROFILES_EXAMPLE = """\
-# A profile of your own, one table each:
-# [profiles.lookup]
-# base = "notes"
-# limit = 10
-# stages = ["mmr", "parent_retriever"]
+## A profile of your own is a table [profiles.NAME]; docs/configuration.md shows two.
 """
 _EXAMPLE_HEAD = """\
 # The configuration of Groove, with every key at its default.

@@ -9,7 +9,7 @@ import math
 import time
 from collections.abc import Callable, Mapping, Sequence
 from concurrent.futures import Future, wait
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 
 from groove_daemon.domain.document import ChunkId, DocumentId
 from groove_daemon.domain.query import Query
@@ -31,6 +31,10 @@ DocumentsOf = Callable[[Sequence[ChunkId]], Mapping[ChunkId, DocumentId]]
 Opinions = dict[ChunkId, tuple[Evidence, ...]]
 
 _LOOK_EVERY_S = 0.1
+
+TEXT = "text"
+FUSION = "fusion"
+"""Names of rankings on the way: full text alone, and everything that proposes candidates joined."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -83,17 +87,32 @@ class Fusion:
 
     def _run_legs(self, query: Query, trace: Trace) -> list[Ranking]:
         """One ranking for each leg, in the order of the legs."""
-        beside = self._submit([leg for leg in self.legs if leg.pooled], query, trace)
-        if beside is None:
+        legs = [leg for leg in self.legs if leg.pooled]
+        beside = self._submit(legs, query, trace)
+        if beside is None and not trace.is_followed:
             return _run(self.legs, query, trace)
         try:
-            direct = _run([leg for leg in self.legs if not leg.pooled], query, trace)
-            found = self._awaited(beside, trace)
+            direct = self._run_direct(query, trace)
+            found = _run(legs, query, trace) if beside is None else self._awaited(beside, trace)
         except BaseException:
-            beside.cancel()
+            if beside is not None:
+                beside.cancel()
             raise
         pooled, own = iter(found), iter(direct)
         return [next(pooled if leg.pooled else own) for leg in self.legs]
+
+    def _run_direct(self, query: Query, trace: Trace) -> list[Ranking]:
+        """The legs of the calling thread; whoever follows sees those first that wait for no vector."""
+        legs = [leg for leg in self.legs if not leg.pooled]
+        if not trace.is_followed:
+            return _run(legs, query, trace)
+        # A leg over documents asks for the nearest chunk of each, and so waits for the query's vector.
+        quick = tuple(leg for leg in legs if not leg.whole_document)
+        first = _run(quick, query, trace)
+        trace.show(TEXT, replace(self, legs=quick)._fuse(first))
+        rest = _run([leg for leg in legs if leg.whole_document], query, trace)
+        early, late = iter(first), iter(rest)
+        return [next(late if leg.whole_document else early) for leg in legs]
 
     def _awaited(self, beside: "Future[list[Ranking]]", trace: Trace) -> list[Ranking]:
         """What the pool found; nothing of it when the budget ends first.
@@ -237,7 +256,10 @@ class Blend:
 
     def retrieve(self, query: Query, trace: Trace) -> Ranking:
         """Run the three legs one after the other, then join what they found."""
-        rankings = [_run_one(leg, query, trace) for leg in (self.text, self.supplement, self.near)]
+        text, supplement = _run_one(self.text, query, trace), _run_one(self.supplement, query, trace)
+        if trace.is_followed:
+            trace.show(TEXT, self._joined(text, supplement, ()))
+        rankings = (text, supplement, _run_one(self.near, query, trace))
         return trace.run(self.name, lambda: self._joined(*rankings), size_in=sum(map(len, rankings)), fallback=())
 
     def _joined(self, text: Ranking, supplement: Ranking, near: Ranking) -> Ranking:
@@ -257,17 +279,25 @@ class Blend:
 
 @dataclass(frozen=True, slots=True)
 class Chain:
-    """A retriever, then refiners in order."""
+    """A retriever, then refiners in order.
+
+    `told` names the refiners whose rankings are worth showing on the way.
+    """
 
     name: str
     first: Retriever
     refiners: tuple[Refiner, ...] = ()
+    told: tuple[str, ...] = ()
 
     def retrieve(self, query: Query, trace: Trace) -> Ranking:
         """Retrieve, then refine."""
         ranking = self.first.retrieve(query, trace)
+        trace.show(FUSION, ranking)
         for refiner in self.refiners:
-            ranking = _refined(refiner, query, ranking, trace)
+            refined = _refined(refiner, query, ranking, trace)
+            if refiner.name in self.told and refined is not ranking:
+                trace.show(refiner.name, refined)
+            ranking = refined
         return ranking
 
 

@@ -234,7 +234,7 @@ def _notes(parts: Parts) -> Retriever:
     rerank = Rerank(parts.reranking, parts.probe.stored, parts.scores)
     # Before diversity, which chooses a page out of what is there.
     per_document = PerDocument(parts.settings.max_per_document, parts.probe.vectors.documents_of)
-    return Chain("notes", _distinct(parts), (rerank, per_document, diversity, Truncate()))
+    return Chain("notes", _distinct(parts), (rerank, per_document, diversity, Truncate()), told=(rerank.name,))
 
 
 def _distinct(parts: Parts) -> Retriever:

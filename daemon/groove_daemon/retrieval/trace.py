@@ -11,6 +11,7 @@ from collections.abc import Callable, Sized
 from dataclasses import dataclass
 from typing import Literal, TypeVar
 
+from groove_daemon.domain.ranking import Ranking
 from groove_daemon.errors import Cancelled, DeadlineExceeded
 from groove_daemon.retrieval.costs import Costs
 
@@ -61,6 +62,7 @@ class Trace:
         deadline: monotonic seconds after which the query stops with `DeadlineExceeded`; None for no limit.
         budget_end: monotonic seconds after which stages are left out; None for no budget.
         costs: what stages have cost so far; it learns from this query.
+        on_ranking: told of rankings on the way to the last one, with a name for how far they are.
     """
 
     def __init__(
@@ -70,6 +72,7 @@ class Trace:
         deadline: float | None = None,
         budget_end: float | None = None,
         costs: Costs | None = None,
+        on_ranking: Callable[[str, Ranking], None] | None = None,
     ) -> None:
         self._lock = threading.Lock()
         self._steps: list[Step] = []
@@ -78,6 +81,8 @@ class Trace:
         self._given_up: set[str] = set()
         self._is_cancelled = is_cancelled
         self._costs = costs or Costs()
+        self._on_ranking = on_ranking
+        self._shown: set[str] = set()
         self.deadline = deadline
         self.budget_end = budget_end
 
@@ -114,6 +119,26 @@ class Trace:
             raise Cancelled("the request was cancelled")
         if self.deadline is not None and time.monotonic() > self.deadline:
             raise DeadlineExceeded("the time allowed for the search is over")
+
+    @property
+    def is_followed(self) -> bool:
+        """Whether somebody wants to see rankings on the way."""
+        return self._on_ranking is not None
+
+    def show(self, name: str, ranking: Ranking) -> None:
+        """Tell of a ranking on the way; each name once, nothing that is empty, and nothing that costs the answer.
+
+        In the thread of the query's reader.
+
+        Raises:
+            Cancelled: the caller cancelled or went away.
+            DeadlineExceeded: the deadline is over.
+        """
+        if self._on_ranking is None or not ranking or name in self._shown or self.is_over_budget:
+            return
+        self.check()
+        self._shown.add(name)
+        self._on_ranking(name, ranking)
 
     @property
     def is_over_budget(self) -> bool:

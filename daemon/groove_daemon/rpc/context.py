@@ -11,7 +11,7 @@ from typing import Literal, Protocol
 
 from groove_daemon.domain.document import ChunkId, DocumentId, StoredChunk, StoredDocument
 from groove_daemon.domain.query import Filters
-from groove_daemon.search import SearchCall, SearchResult
+from groove_daemon.search import OnPartial, SearchCall, SearchResult
 
 
 class Topic(Protocol):
@@ -280,8 +280,10 @@ class Daemon(Protocol):
         """When the process began."""
         ...
 
-    def search(self, call: SearchCall, is_cancelled: Callable[[], bool], /) -> SearchResult:
-        """Search; raises Cancelled soon after `is_cancelled` says so."""
+    def search(
+        self, call: SearchCall, is_cancelled: Callable[[], bool], on_partial: OnPartial | None = None, /
+    ) -> SearchResult:
+        """Search; raises Cancelled soon after `is_cancelled` says so; `on_partial` is told of hits on the way."""
         ...
 
     def reader(self) -> IndexReader:

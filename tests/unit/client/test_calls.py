@@ -15,7 +15,7 @@ from groove_wire.methods import METHODS
 @pytest.mark.parametrize(
     ("options", "request_type", "positional"),
     [
-        (calls.SearchOptions, messages.SearchRequest, {"query"}),
+        (calls.SearchOptions, messages.SearchRequest, {"query", "stream"}),
         (calls.GetDocumentOptions, messages.GetDocumentRequest, set()),
         (calls.GetChunkOptions, messages.GetChunkRequest, set()),
         (calls.ListDocumentsOptions, messages.ListDocumentsRequest, set()),

@@ -62,6 +62,21 @@ def test_long_title_is_cut_and_score_stays(screen):
     assert first.endswith("…  0.0325")
 
 
+def test_other_places_and_the_rest_of_the_note_are_told(screen):
+    place = {"collection": "notes", "path": "b.md", "line_start": 3}
+    own = {"collection": "notes", "path": "rust/note 1.md", "line_start": 90}
+
+    def row(**fields):
+        return people(make_answer(make_hit(**fields)), screen).splitlines()[2]
+
+    assert row(also_in=[place], also_in_count=1) == "   also in 1 other note"
+    assert row(also_in=[place, place | {"path": "c.md"}], also_in_count=2) == "   also in 2 other notes"
+    assert row(also_in=[own], also_in_count=1) == "   also in 1 other place"
+    assert row(also_in=[place], also_in_count=40) == "   also in 40 other places"
+    assert row(more_in_document=3) == "   +3 more in this note"
+    assert row(also_in=[place], also_in_count=1, more_in_document=3) == "   also in 1 other note, +3 more in this note"
+
+
 def test_stale_hit_is_marked(screen):
     assert "0.0325  file changed since\n" in people(make_answer(make_hit(stale=True)), screen)
 

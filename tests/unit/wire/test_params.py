@@ -83,7 +83,7 @@ def test_missing_key_is_named():
         ({"tags_any": ["ü" * 513]}, "tags_any[0]: has 1026 bytes, at most 1024 are allowed"),
         ({"freshness": "later"}, "freshness: must be one of sync, none"),
         ({"modified_to": []}, "modified_to: must be a number or text"),
-        ({"stream": True}, "stream: is not offered by this daemon; hello lists what is"),
+        ({"overlay": True}, "overlay: is not offered by this daemon; hello lists what is"),
         ({"overlay": {"path": "a"}}, "overlay: is not offered by this daemon; hello lists what is"),
     ],
 )
@@ -99,7 +99,7 @@ def test_value_is_refused_with_its_key(params, expected):
         {"mmr_lambda": 0},
         {"within_ms": 1},
         {"tags_any": ["ü" * 512] * 64},
-        {"stream": False},
+        {"overlay": False},
     ],
 )
 def test_value_at_the_limit_is_taken(params):

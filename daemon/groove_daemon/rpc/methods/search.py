@@ -12,7 +12,7 @@ from groove_daemon.rpc.methods.documents import (
     root_of,
 )
 from groove_daemon.rpc.methods.filters import check_collections, to_filters
-from groove_daemon.search import SearchCall, SearchResult
+from groove_daemon.search import Partial, SearchCall, SearchResult
 from groove_wire import messages as m
 
 
@@ -20,7 +20,12 @@ def search(call: Call, request: m.SearchRequest) -> m.SearchResponse:
     """Run a search."""
     check_collections(request.collections, call.daemon.collections() if request.collections else ())
     call.reader()
-    result = call.daemon.search(_to_call(request), call.token.is_cancelled)
+
+    def tell(partial: Partial) -> None:
+        hits = tuple(_to_hit(hit, explain=False) for hit in partial.hits)
+        call.notify("partial", m.PartialNotification(call.msgid, partial.stage, hits))
+
+    result = call.daemon.search(_to_call(request), call.token.is_cancelled, tell if request.stream else None)
     call.notes.update(hits=len(result.hits), mode=result.mode, generation=result.generation, fresh=result.fresh)
     return _to_response(result, explain=request.explain)
 
@@ -40,6 +45,7 @@ def _to_call(request: m.SearchRequest) -> SearchCall:
         mmr_lambda=request.mmr_lambda,
         mmr_same_doc_penalty=request.mmr_same_doc_penalty,
         parent_retriever=request.parent_retriever,
+        max_per_document=request.max_per_document,
         freshness="none" if request.freshness == "none" else "sync",
         within_ms=request.within_ms,
         explain=request.explain,
@@ -71,6 +77,7 @@ def _to_response(result: SearchResult, *, explain: bool) -> m.SearchResponse:
 def _to_hit(hit: Hit, *, explain: bool) -> m.SearchHit:
     chunk, document = hit.chunk, hit.chunk.document
     spans = None if hit.match_spans is None else tuple(m.Span(span.start, span.end) for span in hit.match_spans)
+    also_in = tuple(m.OtherPlace(place.collection, place.path, place.line_start) for place in hit.also_in)
     evidence = tuple(m.StageEvidence(item.stage, item.rank, float(item.score)) for item in hit.evidence)
     return m.SearchHit(
         id=chunk.chunk_id,
@@ -94,6 +101,9 @@ def _to_hit(hit: Hit, *, explain: bool) -> m.SearchHit:
         match_lines=None if spans is None else hit.match_lines,
         expanded_from=_to_expanded_from(hit),
         stale=True if hit.stale else None,
+        also_in=also_in or None,
+        also_in_count=hit.also_in_count or None,
+        more_in_document=hit.more_in_document or None,
         evidence=evidence if explain else None,
     )
 

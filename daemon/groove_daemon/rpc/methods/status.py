@@ -12,7 +12,7 @@ from groove_wire import messages as m
 from groove_wire.methods import METHODS
 from groove_wire.version import PROTOCOL_VERSION, VERSION
 
-FEATURES = ("freshness", "within_ms", "explain", "cancel", "progress")
+FEATURES = ("freshness", "within_ms", "explain", "stream", "cancel", "progress")
 
 
 def hello(call: Call, request: m.HelloRequest) -> m.HelloResponse:

@@ -128,8 +128,8 @@ base = "note"
         "FILE:3: profiles.a.limt: there is no such key; did you mean limit?",
         'FILE:4: profiles.a.stages: decay is no stage of base = "notes": it does not weigh by age',
         'FILE:4: profiles.a.stages: there is no stage "mmmr"; did you mean mmr?',
-        "FILE:4: profiles.a.stages: must be in the order rerank, mmr: reranking would undo what mmr picked, and neither "
-        "may see text that was put around a hit",
+        "FILE:4: profiles.a.stages: must be in the order rerank, mmr: reranking would undo what mmr picked, and "
+        "neither may see text that was put around a hit",
         "FILE:6: profiles.a.weights.trigrm: there is no such leg; did you mean trigram?",
         "FILE:7: profiles.a.weights.dense: must be 0 to 1000000, is -1",
         'FILE:10: profiles.b.rerank: cannot be set with base = "memory": its scores are weighed by age and use, and '
@@ -139,6 +139,7 @@ base = "note"
         "text_weight and vector_weight are their weights",
         'FILE:14: profiles.c.base: must be "notes" or "memory", is "note"; did you mean notes?',
         "FILE:15: profiles.notes: notes is built in; set [search], or choose another name",
+        "FILE:4: profiles.a.stages: there is no reranker; set models.reranker",
     ]
 
 

@@ -124,7 +124,7 @@ def test_params_are_optional():
         ("search", {"qery": "a"}, ErrorCode.REQUEST_INVALID_PARAMS, "qery: unknown parameter; did you mean query?"),
         ("search", {}, ErrorCode.REQUEST_INVALID_PARAMS, "query: is required"),
         ("search", 5, ErrorCode.REQUEST_INVALID_PARAMS, "params must be an array with one map"),
-        ("search", {"query": "a", "stream": True}, ErrorCode.REQUEST_INVALID_PARAMS, "not offered"),
+        ("search", {"query": "a", "overlay": True}, ErrorCode.REQUEST_INVALID_PARAMS, "not offered"),
         ("search", {"query": "a", "modified_from": "soon"}, ErrorCode.REQUEST_INVALID_PARAMS, "modified_from"),
         ("search", {"query": "a", "collections": ["x"]}, ErrorCode.REQUEST_INVALID_PARAMS, "there are notes"),
         ("get_chunk", {"id": 99}, ErrorCode.DOCUMENT_NOT_INDEXED, "no chunk has id 99"),
@@ -341,7 +341,7 @@ def test_hello_tells_both_sides_who_they_are():
     assert result["limits"]["frame_bytes"] == 8 * 1024 * 1024
     assert result["limits"]["in_flight"] == 64
     assert "search" in result["capabilities"]["methods"]
-    assert "stream" not in result["capabilities"]["features"]
+    assert "stream" in result["capabilities"]["features"]
 
 
 def test_client_of_another_major_version_can_ask_for_status_and_stop_but_not_search():
