@@ -35,6 +35,7 @@ if TYPE_CHECKING:
         ListTopicsOptions,
         ReindexOptions,
         SearchOptions,
+        SimilarOptions,
         WaitFreshOptions,
     )
 
@@ -146,6 +147,12 @@ class AsyncClient:
     ) -> messages.GetChunkResponse:
         """Return one chunk, by the id of a hit or by path and line."""
         return await self._ask(messages.GetChunkResponse, "get_chunk", {**options}, timeout_s)
+
+    async def similar(
+        self, *, timeout_s: float | None = None, **options: Unpack[SimilarOptions]
+    ) -> messages.SimilarResponse:
+        """Find documents or chunks near a document, a chunk or a text."""
+        return await self._ask(messages.SimilarResponse, "similar", {**options}, timeout_s)
 
     async def list_documents(
         self, *, timeout_s: float | None = None, **options: Unpack[ListDocumentsOptions]

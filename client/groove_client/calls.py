@@ -43,6 +43,18 @@ class SearchOptions(DocumentFilters, total=False):
     explain: bool
 
 
+class SimilarOptions(DocumentFilters, total=False):
+    """Near what: a path, the id of a hit, or a text; and which of what is near."""
+
+    path: str
+    collection: str
+    id: int
+    text: str
+    kind: Literal["documents", "chunks"]
+    limit: int
+    min_quality: float
+
+
 class ListDocumentsOptions(DocumentFilters, total=False):
     """Which page of the documents."""
 

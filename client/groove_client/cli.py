@@ -57,7 +57,8 @@ def run(argv: Sequence[str]) -> int:
             screen.note(line)
         return USAGE if error.is_configuration else NO_DAEMON
     except (UsageError, OutputFailed, ClientError) as error:
-        screen.note(str(error))
+        # The error's dotted name is for programs; a person reads what happened and what to do.
+        screen.note(error.message if isinstance(error, RequestFailed) else str(error))
         return _exit_code(error)
     except EncodeError as error:
         screen.note(f"{error.path}: {error.reason}" if error.path else error.reason)
@@ -124,6 +125,8 @@ def _runners(module: str) -> Mapping[str, Runner]:
         from groove_client.commands.indexing import RUNNERS
     elif module == "reading":
         from groove_client.commands.reading import RUNNERS
+    elif module == "similar":
+        from groove_client.commands.similar import RUNNERS
     elif module == "listing":
         from groove_client.commands.listing import RUNNERS
     elif module == "configuring":

@@ -32,6 +32,7 @@ if TYPE_CHECKING:
         ListTopicsOptions,
         ReindexOptions,
         SearchOptions,
+        SimilarOptions,
         WaitFreshOptions,
     )
 
@@ -159,6 +160,10 @@ class Client:
     ) -> messages.GetChunkResponse:
         """Return one chunk, by the id of a hit or by path and line."""
         return self._ask(messages.GetChunkResponse, "get_chunk", {**options}, timeout_s)
+
+    def similar(self, *, timeout_s: float | None = None, **options: Unpack[SimilarOptions]) -> messages.SimilarResponse:
+        """Find documents or chunks near a document, a chunk or a text."""
+        return self._ask(messages.SimilarResponse, "similar", {**options}, timeout_s)
 
     def list_documents(
         self, *, timeout_s: float | None = None, **options: Unpack[ListDocumentsOptions]

@@ -174,7 +174,8 @@ def outcome(error: object, result: object) -> object:
     if not isinstance(error, tuple):
         return result
     code, text = error
-    raise DaemonIncompatible(text) if code == _INCOMPATIBLE else RequestFailed(code, text)
+    failure = RequestFailed(code, text)
+    raise DaemonIncompatible(failure.message) if code == _INCOMPATIBLE else failure
 
 
 def raise_notified(problem: dict[str, object]) -> None:

@@ -340,6 +340,57 @@ class GetChunkResponse:
 
 
 @dataclass(frozen=True, slots=True)
+class SimilarRequest(Message):
+    """What is near a document (its path), a chunk (a hit's id), or a text: exactly one of the three."""
+
+    path: str | None = param(
+        None, doc="Path relative to the collection's folder, or an absolute path.", max_bytes=MAX_PATH_BYTES
+    )
+    collection: str | None = param(None, doc="The path's collection; needed when several have the path.")
+    id: int | None = param(None, doc="A hit's id.", low=0)
+    text: str | None = param(None, doc="A text; it is embedded like a query.", max_chars=MAX_QUERY_CHARS)
+    kind: str | None = param(
+        None, doc="What to return; documents for a document, chunks for a chunk or a text, when it is left out.",
+        choices=("documents", "chunks"),
+    )  # fmt: skip
+    limit: int = param(10, doc="Most documents or chunks to return.", low=0, high=MAX_LIMIT)
+    collections: tuple[str, ...] = param((), doc="Only documents of these collections.")
+    category: str | None = param(None, doc="Only documents of this category.")
+    topic: str | None = param(None, doc="Only documents of this topic.")
+    path_globs: tuple[str, ...] = param((), doc="Only paths that fit one of these patterns and none with `!`.")
+    tags_any: tuple[str, ...] = param((), doc="Only documents with at least one of these tags.")
+    tags_all: tuple[str, ...] = param((), doc="Only documents with all of these tags.")
+    date_from: str | None = param(None, doc="Only documents whose own date is this or later.")
+    date_to: str | None = param(None, doc="Only documents whose own date is this or earlier.")
+    modified_from: float | str | None = param(None, doc="Only files changed at this moment or later.")
+    modified_to: float | str | None = param(None, doc="Only files changed at this moment or earlier.")
+    formats: tuple[str, ...] = param((), doc="Only these formats.")
+    min_quality: float = param(0.0, doc="Only chunks of at least this quality.", low=0, high=1)
+
+
+@dataclass(frozen=True, slots=True)
+class SimilarDocument:
+    """A document and its score: the cosine between means of vectors, -1 to 1."""
+
+    score: float
+    document: DocumentFields
+
+
+@dataclass(frozen=True, slots=True)
+class SimilarResponse:
+    """What is near, best first; the list that was not asked for is empty.
+
+    Scores of `chunks` are cosines too.  The source is never among them.  `without_vector` counts chunks that pass the
+    filters and could not be compared, because they have no vector yet.
+    """
+
+    documents: tuple[SimilarDocument, ...]
+    chunks: tuple[SearchHit, ...]
+    without_vector: int
+    generation: int
+
+
+@dataclass(frozen=True, slots=True)
 class ListDocumentsRequest(Message):
     """Documents in the index, by collection and path."""
 

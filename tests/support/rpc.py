@@ -20,6 +20,7 @@ from groove_daemon.domain.hit import ByteSpan, Hit, Place
 from groove_daemon.domain.query import Filters
 from groove_daemon.domain.ranking import Evidence
 from groove_daemon.errors import Busy, Cancelled, NotIndexed
+from groove_daemon.retrieval.similar import NearDocument, SimilarCall, SimilarResult
 from groove_daemon.retrieval.trace import Step
 from groove_daemon.rpc.context import (
     CollectionState,
@@ -218,6 +219,7 @@ class StandInDaemon:
     rescan_ends: bool = True
     fresh: Freshness = field(default_factory=lambda: Freshness(True, 12, 0))
     calls: list[SearchCall] = field(default_factory=list)
+    similar_calls: list[SimilarCall] = field(default_factory=list)
     rescans: list[StandInRescan] = field(default_factory=list)
     rescan_arguments: list[tuple[object, ...]] = field(default_factory=list)
     added: list[NewCollection] = field(default_factory=list)
@@ -233,6 +235,13 @@ class StandInDaemon:
         if on_partial is not None:
             on_partial(Partial("text", (make_hit(score=0.25),)))
         return self.answer(call, is_cancelled)
+
+    def similar(self, call: SimilarCall, /) -> SimilarResult:
+        self.similar_calls.append(call)
+        if call.kind == "documents":
+            other = make_document(document_id=DocumentId(4), path="birds/dipper.md", title="Dipper")
+            return SimilarResult((NearDocument(other, 0.75),), (), 0, 12)
+        return SimilarResult((), (make_hit(score=0.5, match_spans=None, match_lines=(), evidence=()),), 2, 12)
 
     def reader(self) -> StandInReader:
         return self.store

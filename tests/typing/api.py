@@ -26,6 +26,7 @@ def use_client() -> None:
         assert_type(groove.get_document(path="a.md", line_start=3), messages.GetDocumentResponse)
         assert_type(groove.get_chunk(id=3), messages.GetChunkResponse)
         assert_type(groove.list_documents(formats=["md"], offset=100), messages.ListDocumentsResponse)
+        assert_type(groove.similar(path="a.md", kind="chunks", limit=3), messages.SimilarResponse)
         assert_type(groove.list_topics(category="birds"), messages.ListTopicsResponse)
         assert_type(groove.status(), messages.StatusResponse)
         assert_type(groove.failures(limit=10), messages.FailuresResponse)

@@ -84,6 +84,11 @@ EXCHANGES = (
     )),
     Exchange("get_document_absent", "Not in the index.", (encode_request(1, "get_document", {"path": "absent.md"}),)),
     Exchange("get_chunk", "By hit.", (encode_request(1, "get_chunk", {"id": 7}),)),
+    Exchange("similar", "Documents near one.", (
+        encode_request(1, "similar", {"path": "birds/ouzel.md", "limit": 3}),
+    )),
+    Exchange("similar_chunks", "Chunks near a text.", (encode_request(1, "similar", {"text": "a small bird"}),)),
+    Exchange("similar_to_nothing", "A source is needed.", (encode_request(1, "similar", {"limit": 3}),)),
     Exchange("list_documents", "One page.", (encode_request(1, "list_documents", {"limit": 1}),)),
     Exchange("list_topics", "All topics.", (encode_request(1, "list_topics"),)),
     Exchange("status", "How the daemon is.", (encode_request(1, "status"),)),

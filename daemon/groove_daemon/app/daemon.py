@@ -45,6 +45,7 @@ from groove_daemon.models.host import ModelHost, ModelState, ScorerHost
 from groove_daemon.retrieval.sources import EVERGREEN_SOURCES, Source
 from groove_daemon.rpc import context
 from groove_daemon.rpc.methods.index import progress_notification
+from groove_daemon.retrieval.similar import SimilarCall, SimilarResult, find_similar
 from groove_daemon.search import OnPartial, SearchCall, SearchResult, SearchService, SearchSetup
 from groove_daemon.store.index import Index
 from groove_daemon.store.reader import Reader
@@ -254,6 +255,11 @@ class GrooveDaemon:
     ) -> SearchResult:
         """Search; `on_partial` is told of hits on the way."""
         return self._search.search(call, is_cancelled, on_partial)
+
+    def similar(self, call: SimilarCall, /) -> SimilarResult:
+        """Find what is near a document, a chunk or a text."""
+        setup = self._setup()
+        return find_similar(call, index=self._index, embedder=self._embedder, roots=setup.roots)
 
     def reader(self) -> Reader:
         """The calling thread's reader of the index."""

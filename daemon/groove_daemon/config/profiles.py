@@ -79,6 +79,8 @@ BASES: Mapping[str, Base] = {
             "limit": "search.limit",
             "legs": "search.legs",
             "drop_common_phrases": "search.drop_common_phrases",
+            "merge_duplicates": "search.merge_duplicates",
+            "max_per_document": "search.max_per_document",
             "rerank": "search.rerank_by_default",
             **_below("fusion", "fusion."),
             **_below("mmr", "mmr."),

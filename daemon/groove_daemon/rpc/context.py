@@ -11,6 +11,7 @@ from typing import Literal, Protocol
 
 from groove_daemon.domain.document import ChunkId, DocumentId, StoredChunk, StoredDocument
 from groove_daemon.domain.query import Filters
+from groove_daemon.retrieval.similar import SimilarCall, SimilarResult
 from groove_daemon.search import OnPartial, SearchCall, SearchResult
 
 
@@ -284,6 +285,10 @@ class Daemon(Protocol):
         self, call: SearchCall, is_cancelled: Callable[[], bool], on_partial: OnPartial | None = None, /
     ) -> SearchResult:
         """Search; raises Cancelled soon after `is_cancelled` says so; `on_partial` is told of hits on the way."""
+        ...
+
+    def similar(self, call: SimilarCall, /) -> SimilarResult:
+        """What is near a document, a chunk or a text; raises NotIndexed when the source has no vector."""
         ...
 
     def reader(self) -> IndexReader:

@@ -11,7 +11,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from groove_daemon.domain.document import ChunkId
+from groove_daemon.domain.document import ChunkId, DocumentId
 from groove_daemon.domain.query import Filters
 from groove_daemon.store.connection import Database
 from groove_daemon.store.globs import compile_globs
@@ -106,6 +106,13 @@ class Allowed:
         """All documents of which something is allowed."""
         ids: Ids = self.view.document_ids[self.document_mask(self.view)]
         return ids
+
+    def without_document(self, document_id: DocumentId) -> "Allowed":
+        """The same, but for one document."""
+        ids = self.document_ids
+        if ids is None:
+            ids = np.sort(self.view.document_ids[self.view.document_alive])
+        return Allowed(self.view, min_quality=self.min_quality, document_ids=ids[ids != document_id])
 
     def chunk_mask(self, view: View) -> Mask:
         """By chunk ordinal of `view`: whether it is allowed."""

@@ -5,7 +5,7 @@ of its chunks' cosines, which a search has anyway; what is left is to divide by 
 document.  Pure arithmetic over arrays.
 """
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from itertools import pairwise
 
 import numpy as np
@@ -37,6 +37,15 @@ def norms_of_sums(matrix: Matrix, ready: Mask, slots: Ids, *, firsts: Ids, count
         sums, present = _sums(matrix[slots[rows[has_vector]]], owners[has_vector])
         norms[block[present]] = np.linalg.norm(sums, axis=1)
     return norms
+
+
+def direction(vectors: Sequence[Vector]) -> Vector | None:
+    """The unit vector in the direction of the sum; None without vectors, and when they cancel each other out."""
+    if not len(vectors):
+        return None
+    total = np.sum(np.asarray(vectors, dtype=np.float64), axis=0)
+    length = float(np.linalg.norm(total))
+    return (total / length).astype(np.float32) if length > _SHORTEST else None
 
 
 def mean_cosines(cosines: Scores, owners: Ids, norms: Norms) -> Norms:

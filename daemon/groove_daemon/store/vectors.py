@@ -369,6 +369,18 @@ class VectorSpace:
         vectors = self._vectors(view, as_ids(sorted(set(slots.values()))))
         return {chunk_id: vectors[slot] for chunk_id, slot in slots.items() if slot in vectors}
 
+    def mean_vector_of(self, document_id: DocumentId) -> Vector | None:
+        """The unit vector in the direction of the mean of a document's vectors; None when that has no direction."""
+        view = self.view()
+        (ordinal,) = view.document_ordinals([document_id])
+        if ordinal < 0:
+            return None
+        first = int(view.document_firsts[ordinal])
+        own = np.arange(first, first + int(view.document_counts[ordinal]))
+        slots = view.chunk_slots[own[view.chunk_ready[own]]]
+        vectors = self._vectors(view, np.unique(slots))
+        return means.direction([vectors[slot] for slot in slots.tolist() if slot in vectors])
+
     def title_vectors_of(self, document_ids: Sequence[DocumentId]) -> Mapping[DocumentId, Vector]:
         """The title's vector of each document that has one."""
         view = self.view()

@@ -97,6 +97,26 @@ def test_no_daemon_and_another_protocol_are_told_apart(socket_path):
         asyncio.run(run())
 
 
+def test_parts_go_to_their_own_search(socket_path):
+    def search(exchange: Exchange) -> object:
+        if exchange.params.get("stream"):
+            exchange.notify("partial", msgid=exchange.msgid, stage=exchange.params["query"], results=[make_hit()])
+        return make_answer()
+
+    async def run() -> list[list[str]]:
+        seen: list[list[str]] = [[], []]
+        async with await AsyncClient.connect(socket=socket_path) as groove:
+            await asyncio.gather(
+                groove.search("a", on_partial=lambda partial: seen[0].append(partial.stage)),
+                groove.search("b", on_partial=lambda partial: seen[1].append(partial.stage)),
+                groove.search("c"),
+            )
+        return seen
+
+    with FakeDaemon(socket_path, {"search": search}):
+        assert asyncio.run(run()) == [["a"], ["b"]]
+
+
 def test_progress_goes_to_its_request_and_to_subscribers(socket_path):
     def reindex(exchange: Exchange) -> object:
         exchange.notify("progress", phase="indexing", done=1, total=2, msgid=exchange.msgid)

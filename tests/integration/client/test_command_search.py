@@ -166,6 +166,33 @@ def test_jsonl_is_one_line_for_each_hit(groovectl, socket_path):
     assert [json.loads(line) for line in done.out.splitlines()] == hits
 
 
+def test_stream_is_a_line_for_each_part_and_the_answer_as_the_last(groovectl, socket_path):
+    def search(exchange: Exchange) -> object:
+        exchange.notify("partial", msgid=exchange.msgid, stage="text", results=[make_hit(2)])
+        exchange.notify("partial", msgid=exchange.msgid, stage="fusion", results=[make_hit(1)])
+        return answer
+
+    answer = make_answer(make_hit(1))
+    with FakeDaemon(socket_path, {"search": search}) as daemon:
+        done = groovectl.run("search", "x", "--jsonl", "--stream")
+
+    assert [json.loads(line) for line in done.out.splitlines()] == [
+        {"stage": "text", "results": [make_hit(2)]},
+        {"stage": "fusion", "results": [make_hit(1)]},
+        {"stage": "answer", **answer},
+    ]
+    assert daemon.requests[-1] == ("search", {"query": "x", "stream": True})
+
+
+@pytest.mark.parametrize("words", [(), ("--json",), ("--paths",)])
+def test_stream_without_lines_of_json_is_a_mistake(groovectl, socket_path, words):
+    with FakeDaemon(socket_path, {}):
+        done = groovectl.run("search", "x", "--stream", *words)
+
+    assert done.code == 2
+    assert "--stream goes with --jsonl" in done.err
+
+
 def test_paths_and_vimgrep_are_relative_below_the_current_folder(groovectl, socket_path, tmp_path):
     hits = [make_hit(1, absolute_path=f"{tmp_path}/a b.md"), make_hit(2, absolute_path="/elsewhere/c.md")]
     with FakeDaemon(socket_path, {"search": make_answer(*hits)}):
@@ -224,7 +251,8 @@ def test_error_of_the_daemon_is_one_line_and_a_code(groovectl, socket_path, fail
     with FakeDaemon(socket_path, {"search": failure}):
         done = groovectl.run("search", "x")
 
-    assert (done.code, done.out, done.err) == (code, "", f"groovectl: {failure.text}\n")
+    _name, _, text = failure.text.partition(": ")
+    assert (done.code, done.out, done.err) == (code, "", f"groovectl: {text}\n")
 
 
 def test_no_daemon_exits_3_and_names_the_place(groovectl, socket_path):

@@ -80,7 +80,7 @@ def test_document_that_is_not_indexed_is_a_failed_request(groovectl, socket_path
     with FakeDaemon(socket_path, {"get_document": Failure(300, "document.not_indexed: a.md is not in the index")}):
         done = groovectl.run("get", "a.md")
 
-    assert (done.code, done.err) == (1, "groovectl: document.not_indexed: a.md is not in the index\n")
+    assert (done.code, done.err) == (1, "groovectl: a.md is not in the index\n")
 
 
 def test_lists_send_their_filters(groovectl, socket_path):
@@ -123,7 +123,7 @@ def test_second_reindex_is_told_who_is_first(groovectl, socket_path):
     with FakeDaemon(socket_path, {"reindex": Failure(600, "daemon.busy: a reindex of notes is running")}):
         done = groovectl.run("reindex")
 
-    assert (done.code, done.err) == (1, "groovectl: daemon.busy: a reindex of notes is running\n")
+    assert (done.code, done.err) == (1, "groovectl: a reindex of notes is running\n")
 
 
 @pytest.mark.parametrize(

@@ -45,6 +45,7 @@ def test_every_method_asks_what_it_says(socket_path):
         "failures": {"failures": [], "total": 0},
         "list_documents": {"documents": [], **empty},
         "list_topics": {"topics": [], **empty},
+        "similar": {"documents": [], "chunks": [], "without_vector": 0, "generation": 7},
         "collections": {"collections": []},
         "add_collection": {"name": "n", "root": "/n"},
         "remove_collection": {"name": "n", "documents_removed": 0},
@@ -58,6 +59,7 @@ def test_every_method_asks_what_it_says(socket_path):
         groove.failures(limit=3)
         groove.list_documents(category="c")
         groove.list_topics()
+        groove.similar(text="an owl", kind="documents")
         groove.collections()
         groove.add_collection("/n", source="global")
         groove.remove_collection("n")
@@ -72,6 +74,7 @@ def test_every_method_asks_what_it_says(socket_path):
         ("failures", {"limit": 3}),
         ("list_documents", {"category": "c"}),
         ("list_topics", {}),
+        ("similar", {"text": "an owl", "kind": "documents"}),
         ("collections", {}),
         ("add_collection", {"path": "/n", "source": "global"}),
         ("remove_collection", {"name": "n"}),
@@ -189,6 +192,24 @@ def test_reindex_reports_progress(socket_path):
         groove.reindex(force=True, on_progress=seen.append)
 
     assert seen == [messages.ProgressNotification("indexing", 1, 2, msgid=2)]
+
+
+def test_search_tells_of_hits_on_the_way(socket_path):
+    def search(exchange: Exchange) -> object:
+        exchange.notify("partial", msgid=exchange.msgid, stage="text", results=[make_hit()])
+        return make_answer()
+
+    seen = []
+    with FakeDaemon(socket_path, {"search": search}) as daemon, Client.connect(socket=socket_path) as groove:
+        answer = groove.search("x", limit=3, on_partial=seen.append)
+        groove.search("y")
+
+    assert [(partial.stage, partial.results[0].title) for partial in seen] == [("text", "Async 1")]
+    assert answer.results == ()
+    assert daemon.requests[1:] == [
+        ("search", {"query": "x", "limit": 3, "stream": True}),
+        ("search", {"query": "y"}),
+    ]
 
 
 def test_notifications_are_yielded_until_nothing_comes(socket_path):

@@ -20,6 +20,7 @@ from groove_wire.methods import METHODS
         (calls.GetChunkOptions, messages.GetChunkRequest, set()),
         (calls.ListDocumentsOptions, messages.ListDocumentsRequest, set()),
         (calls.ListTopicsOptions, messages.ListTopicsRequest, set()),
+        (calls.SimilarOptions, messages.SimilarRequest, set()),
         (calls.FailuresOptions, messages.FailuresRequest, set()),
         (calls.ReindexOptions, messages.ReindexRequest, set()),
         (calls.WaitFreshOptions, messages.WaitFreshRequest, set()),

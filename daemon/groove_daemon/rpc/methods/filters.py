@@ -6,9 +6,9 @@ from groove_daemon.domain.query import Filters
 from groove_daemon.errors import InvalidParams
 from groove_daemon.rpc import moments
 from groove_daemon.rpc.context import CollectionState
-from groove_wire.messages import ListDocumentsRequest, SearchRequest
+from groove_wire.messages import ListDocumentsRequest, SearchRequest, SimilarRequest
 
-DocumentConditions = SearchRequest | ListDocumentsRequest
+DocumentConditions = SearchRequest | ListDocumentsRequest | SimilarRequest
 
 
 def to_filters(request: DocumentConditions) -> Filters:

@@ -22,7 +22,7 @@ def search(call: Call, request: m.SearchRequest) -> m.SearchResponse:
     call.reader()
 
     def tell(partial: Partial) -> None:
-        hits = tuple(_to_hit(hit, explain=False) for hit in partial.hits)
+        hits = tuple(hit_fields(hit, explain=False) for hit in partial.hits)
         call.notify("partial", m.PartialNotification(call.msgid, partial.stage, hits))
 
     result = call.daemon.search(_to_call(request), call.token.is_cancelled, tell if request.stream else None)
@@ -58,7 +58,7 @@ def _to_response(result: SearchResult, *, explain: bool) -> m.SearchResponse:
         for step in result.steps
     )
     return m.SearchResponse(
-        results=tuple(_to_hit(hit, explain=explain) for hit in result.hits),
+        results=tuple(hit_fields(hit, explain=explain) for hit in result.hits),
         low_confidence=result.low_confidence,
         filter_applied=result.filter_applied,
         mode=result.mode,
@@ -74,7 +74,8 @@ def _to_response(result: SearchResult, *, explain: bool) -> m.SearchResponse:
     )
 
 
-def _to_hit(hit: Hit, *, explain: bool) -> m.SearchHit:
+def hit_fields(hit: Hit, *, explain: bool) -> m.SearchHit:
+    """A hit as it travels; with `explain` its evidence too."""
     chunk, document = hit.chunk, hit.chunk.document
     spans = None if hit.match_spans is None else tuple(m.Span(span.start, span.end) for span in hit.match_spans)
     also_in = tuple(m.OtherPlace(place.collection, place.path, place.line_start) for place in hit.also_in)

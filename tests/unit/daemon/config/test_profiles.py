@@ -7,6 +7,7 @@ import pytest
 
 from groove_daemon.config import profiles
 from groove_daemon.config.load import Loaded, describe, load
+from groove_daemon.config.schema import KEYS
 from groove_daemon.config.settings import ProfileSettings
 from groove_daemon.errors import ConfigError
 from groove_daemon.retrieval.pipeline import LEGS, PROFILES
@@ -32,6 +33,13 @@ def problems(folder: Path, text: str, **flags: str) -> list[str]:
 def test_names_of_bases_and_legs_are_those_of_the_pipeline() -> None:
     assert set(profiles.BASES) == set(PROFILES)
     assert set(profiles.LEGS) == set(LEGS)
+
+
+def test_every_option_of_a_search_belongs_to_a_base() -> None:
+    taken = {option for base in profiles.BASES.values() for option in base.keys.values()}
+    options = {name for name in KEYS if name.startswith("search.")}
+
+    assert options - taken == {"search.profile"}
 
 
 def test_profile_sets_its_keys_and_inherits_the_rest(tmp_path: Path) -> None:

@@ -4,11 +4,11 @@ from dataclasses import replace
 
 import pytest
 
-from groove_daemon.config.settings import FusionSettings, SearchSettings
+from groove_daemon.config.settings import FusionSettings, ProfileSettings, SearchSettings
 from groove_daemon.errors import InvalidParams
 from groove_daemon.retrieval.compose import Chain, Fusion
 from groove_daemon.retrieval.duplicates import Distinct
-from groove_daemon.retrieval.pipeline import LEG_SETS, LEGS, Parts, build_pipeline
+from groove_daemon.retrieval.pipeline import LEG_SETS, LEGS, PROFILES, Parts, build_pipeline, profile_of
 from groove_daemon.retrieval.probe import Probe
 from groove_daemon.retrieval.trace import Trace
 from support.retrieval import FixedEmbedder, MemoryCorpus, Note, Passage, ids, make_query, note
@@ -41,6 +41,21 @@ def test_the_setting_chunks_is_two_legs_of_equal_weight() -> None:
 def test_the_setting_documents_weighs_legs_by_script() -> None:
     assert legs(parts(legs="documents")) == LEG_SETS["documents"].weights["spaced"]
     assert legs(parts("鸟类", legs="documents")) == LEG_SETS["documents"].weights["cjk"]
+
+
+def test_weights_of_a_profile_take_the_place_of_the_legs() -> None:
+    chosen = (("dense", 2.0), ("trigram", 0.5), ("title", 0.0))
+
+    assert legs(parts(weights=chosen)) == legs(parts("鸟类", weights=chosen)) == {"dense": 2.0, "trigram": 0.5}
+
+
+def test_profile_of_ones_own_is_its_bases_recipe_with_its_own_settings() -> None:
+    diary = ProfileSettings("diary", "memory", replace(SearchSettings(), min_quality=0.1))
+
+    assert profile_of("diary", SearchSettings(), (diary,)) == (PROFILES["memory"], diary.search)
+    assert profile_of("notes", SearchSettings(limit=2), (diary,)) == (PROFILES["notes"], SearchSettings(limit=2))
+    with pytest.raises(InvalidParams, match=r"no profile 'dairy'.*'diary'"):
+        profile_of("dairy", SearchSettings(), (diary,))
 
 
 def test_every_leg_of_every_set_can_be_made() -> None:

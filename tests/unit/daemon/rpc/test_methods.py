@@ -8,6 +8,7 @@ from groove_daemon.config.settings import LimitSettings
 from groove_daemon.domain.hit import Expansion
 from groove_daemon.domain.query import Filters
 from groove_daemon.errors import InvalidParams, NotIndexed
+from groove_daemon.retrieval.similar import SimilarCall
 from groove_daemon.rpc.cancel import CancelToken
 from groove_daemon.rpc.context import CollectionState, NewCollection
 from groove_daemon.rpc.meter import Meter
@@ -54,7 +55,7 @@ def test_search_passes_every_parameter_on():
         path_globs=["*.md"], tags_any=["a"], tags_all=["b"], date_from="2026", date_to="2027", modified_from=1,
         modified_to="1970-01-01T00:00:02Z", formats=["md"], min_quality=0.2, include_low_quality=True,
         min_confidence_ratio=2, min_score=0.1, rerank=True, mmr=False, mmr_lambda=0.4, mmr_same_doc_penalty=0.3,
-        parent_retriever=True, freshness="none", within_ms=50, explain=True,
+        parent_retriever=True, max_per_document=2, freshness="none", within_ms=50, explain=True,
     )  # fmt: skip
 
     assert daemon.calls == [
@@ -84,6 +85,7 @@ def test_search_passes_every_parameter_on():
             mmr_lambda=0.4,
             mmr_same_doc_penalty=0.3,
             parent_retriever=True,
+            max_per_document=2,
             freshness="none",
             within_ms=50,
             explain=True,
@@ -252,6 +254,38 @@ def test_documents_are_listed_by_pages():
     assert result["total"] == 5
     assert [document["path"] for document in result["documents"]] == ["1.md", "2.md"]
     assert result["documents"][0]["modified_at"] == "2026-05-18T10:26:40Z"
+
+
+def test_similar_takes_a_path_an_id_or_a_text_with_filters():
+    daemon = StandInDaemon()
+    by_path = answer("similar", daemon, path="birds/ouzel.md", limit=3, formats=["md"], min_quality=0.5)
+    by_id = answer("similar", daemon, id=7)
+    by_text = answer("similar", daemon, text="a small bird", kind="documents")
+
+    assert daemon.similar_calls == [
+        SimilarCall(make_document(), "documents", 3, Filters(formats=("md",), min_quality=0.5)),
+        SimilarCall(make_chunk(), "chunks", 10),
+        SimilarCall("a small bird", "documents", 10),
+    ]
+    assert [(near["score"], near["document"]["path"]) for near in by_path["documents"]] == [(0.75, "birds/dipper.md")]
+    assert [(hit["id"], hit["score"]) for hit in by_id["chunks"]] == [(7, 0.5)]
+    assert (by_path["chunks"], by_id["documents"], by_text["chunks"]) == ([], [], [])
+    assert (by_path["without_vector"], by_id["without_vector"]) == (0, 2)
+
+
+@pytest.mark.parametrize("params", [{}, {"id": 7, "text": "a"}, {"path": "birds/ouzel.md", "id": 7}])
+def test_similar_needs_exactly_one_source(params):
+    with pytest.raises(InvalidParams, match="exactly one of path, id and text"):
+        answer("similar", **params)
+
+
+def test_similar_names_what_is_not_there():
+    with pytest.raises(NotIndexed, match=r"absent\.md"):
+        answer("similar", path="absent.md")
+    with pytest.raises(NotIndexed, match="no chunk has id 99"):
+        answer("similar", id=99)
+    with pytest.raises(InvalidParams, match="no collection 'nowhere'"):
+        answer("similar", text="a", collections=["nowhere"])
 
 
 def test_topics_are_listed_with_their_filter():
