@@ -105,7 +105,8 @@ def snippet(lines: Sequence[Line], *, rows: int, cells: int, ellipsis: str) -> l
 
 
 def _neighbours(lines: Sequence[Line], best: Line, rows: int) -> list[Line]:
-    full = [line for line in lines if line.text.strip()]
+    # A control character counts as a blank, and yet is shown: the best line may consist of nothing else.
+    full = [line for line in lines if line is best or line.text.strip()]
     at = next(place for place, line in enumerate(full) if line is best)
     starts = range(max(at - rows + 1, 0), max(min(at, len(full) - rows), 0) + 1)
     # Without a difference the window begins at the best line, so that what follows it is seen.

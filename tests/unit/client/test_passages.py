@@ -1,6 +1,6 @@
 """Which lines of a hit are shown, and where the matches stand in them."""
 
-from hypothesis import given
+from hypothesis import example, given
 from hypothesis import strategies as st
 
 from groove_client.passages import best_line, lines_of, snippet
@@ -79,6 +79,7 @@ def test_snippet_of_blank_content_is_empty():
     assert snippet(lines_of(" \n\n", []), rows=3, cells=20, ellipsis="…") == []
 
 
+@example(content="\x1f", spans=[], cells=12)
 @given(st.text(), st.lists(st.tuples(st.integers(0, 80), st.integers(0, 80))), st.integers(12, 60))
 def test_snippet_fits_and_its_spans_lie_inside(content, spans, cells):
     rows = snippet(lines_of(content, spans), rows=3, cells=cells, ellipsis="…")
