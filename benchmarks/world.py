@@ -101,6 +101,7 @@ class World:
             with tempfile_folder() as home, Daemon(home, {"notes": self.notes}, cache=self.cache) as daemon:
                 daemon.start()
                 daemon.wait_indexed()
+                daemon.until(lambda: "job.full_text_merged" in daemon.log.read_text(errors="replace"), 120.0)
                 daemon.stop()
                 self.keep(daemon.index)
         return self.kept_index

@@ -8,12 +8,11 @@ from support.daemon import DaemonProcess
 
 @pytest.fixture(scope="module")
 def daemon():
-    """A daemon with two notes on tents, one on bread, and one without text."""
+    """A daemon with two notes on tents and one on bread."""
     with DaemonProcess.temporary() as made:
         made.write("tents/ridge.md", "# Ridge tent\n\nThe ridge tent has two poles and waxed canvas.\n")
         made.write("tents/dome.md", "# Dome tent\n\nThe dome tent has two poles and nylon cloth.\n")
         made.write("bread.md", "# Sourdough\n\nFeed the starter with flour and bake it hot.\n")
-        made.write("empty.md", "")
         made.start()
         made.wait_fresh(vectors=True)
         yield made
@@ -50,15 +49,26 @@ def test_passages_near_a_hit_and_near_a_text(daemon: DaemonProcess) -> None:
 
 def test_what_cannot_be_compared_is_an_error_with_a_reason(daemon: DaemonProcess) -> None:
     absent = daemon.ctl("similar", "absent.md")
-    empty = daemon.ctl("similar", "empty.md")
     neither = daemon.ctl("similar")
     both = daemon.ctl("similar", "bread.md", "--text", "bread")
     with daemon.client() as client, pytest.raises(RequestFailed) as refused:
         client.similar(path="bread.md", text="bread")
 
-    assert (absent.returncode, empty.returncode) == (1, 1)
+    assert absent.returncode == 1
     assert "is not in the index" in absent.stderr
-    assert "has no vector to compare because it has no text" in empty.stderr
     assert (neither.returncode, both.returncode) == (2, 2)
     assert "needs either PATH or ID, or --text" in neither.stderr
     assert refused.value.name == "request.invalid_params"
+
+
+def test_without_an_embedder_nothing_can_be_compared() -> None:
+    with DaemonProcess.temporary(embedder="none") as daemon:
+        daemon.write("bread.md", "# Sourdough\n\nFeed the starter with flour and bake it hot.\n")
+        daemon.start()
+        daemon.wait_fresh()
+        note = daemon.ctl("similar", "bread.md")
+        text = daemon.ctl("similar", "--text", "bread")
+
+    assert (note.returncode, text.returncode) == (1, 1)
+    assert "'bread.md' has no vector to compare because no embedder has been in use" in note.stderr
+    assert "cannot be compared without an embedder" in text.stderr

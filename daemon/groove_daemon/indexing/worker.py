@@ -194,6 +194,10 @@ class IndexWorker:
         """Whether a search or a saved file waits, so that a long task had better end soon."""
         return self._inbox.is_closed or self._inbox.has_tickets or self._inbox.hint_count > 0
 
+    def is_reading(self) -> bool:
+        """Whether texts are being read or folders compared, so that full text may change with every document."""
+        return self.progress().phase in ("starting", "text")
+
     def set_collections(self, collections: Sequence[CollectionSettings]) -> "Future[None]":
         """Change the collections: new ones are scanned, those that are gone lose their documents."""
         return self._inbox.submit(partial(self._configure, collections))

@@ -24,6 +24,9 @@ R = TypeVar("R")
 
 # The scheduler's own wait ends with this job, so a machine that wakes from sleep is noticed within as many seconds.
 _PROBE_EVERY_S = 2.0
+# After so many commits full text lies in many pieces, and queries take up to twice as long.
+_MERGE_AFTER_COMMITS = 200
+_MERGE_CHECK_EVERY_S = 10.0
 _PRUNE_EVERY_S = 24 * 3600.0
 _ORPHANS_KEPT_S = 30 * 24 * 3600.0
 _RELEASE_CHECKS = 4
@@ -43,6 +46,10 @@ class Worker(Protocol):
 
     def is_needed(self) -> bool:
         """Whether a task had better end soon, because more urgent work waits."""
+        ...
+
+    def is_reading(self) -> bool:
+        """Whether texts are being read, so that full text changes with every document."""
         ...
 
 
@@ -65,6 +72,12 @@ def make_jobs(
     def snapshot() -> None:
         take_snapshot(writer.snapshot, snapshot_dir, kept=maintenance.snapshots_kept, now=clock.now())
 
+    merge = MergeWhenIdle(
+        generation=lambda: writer.generation,
+        merge=lambda: writer.optimize_full_text(should_stop=worker.is_needed),
+        is_busy=lambda: worker.is_needed() or worker.is_reading(),
+    )
+
     def prune() -> None:
         writer.prune_embeddings(orphaned_before=clock.now() - _ORPHANS_KEPT_S)
 
@@ -76,6 +89,7 @@ def make_jobs(
             maintenance.optimize_every,
             task(lambda: writer.optimize_full_text(should_stop=worker.is_needed)),
         ),
+        Job("merge_full_text", _MERGE_CHECK_EVERY_S, lambda: worker.run(merge) if merge.is_due else None),
         Job("optimize", maintenance.optimize_every, task(writer.optimize)),
         Job("checkpoint", maintenance.checkpoint_every, task(writer.checkpoint)),
         Job("prune_embeddings", _PRUNE_EVERY_S, task(prune)),
@@ -87,6 +101,40 @@ def make_jobs(
             Job("release_models", settings.models.idle_release / _RELEASE_CHECKS, _without_future(release_models))
         )
     return tuple(jobs)
+
+
+class MergeWhenIdle:
+    """Merges full text soon after many commits, when nothing more urgent waits.
+
+    Args:
+        generation: the index's generation, which rises with each commit.
+        merge: merges; False when it was stopped before the end.
+        is_busy: whether full text is about to change again, or more urgent work waits.
+    """
+
+    def __init__(
+        self, *, generation: Callable[[], int], merge: Callable[[], bool], is_busy: Callable[[], bool]
+    ) -> None:
+        self._generation = generation
+        self._merge = merge
+        self._is_busy = is_busy
+        self._merged_at: int | None = None
+
+    @property
+    def is_due(self) -> bool:
+        """Whether there is something worth merging, and time for it.
+
+        What an earlier process left is not known, so the first look counts as many commits.
+        """
+        commits = self._generation() - (self._merged_at or 0)
+        return commits >= _MERGE_AFTER_COMMITS and not self._is_busy()
+
+    def __call__(self) -> None:
+        """Merge; what is left when it is stopped is merged next time."""
+        generation = self._generation()
+        if self._merge():
+            self._merged_at = generation
+            log.info("job.full_text_merged", generation=generation)
 
 
 def take_snapshot(copy: Callable[[Path], None], folder: Path, *, kept: int, now: float) -> Path:

@@ -16,10 +16,10 @@ from support.retrieval import FixedEmbedder
 from support.store import make_chunk, make_document_draft, open_index, put
 
 ROOTS = {"notes": "/home/me/notes"}
-EAST, NORTH, WEST = (1.0, 0.0), (0.0, 1.0), (-1.0, 0.0)
+EAST, NORTH, WEST, SOUTH = (1.0, 0.0), (0.0, 1.0), (-1.0, 0.0), (0.0, -1.0)
 NORTH_EAST = (math.sqrt(0.5), math.sqrt(0.5))
 STEEP = (0.6, 0.8)
-VECTORS = {"east": EAST, "north": NORTH, "west": WEST, "steep": STEEP, "north-east": NORTH_EAST}
+VECTORS = {"east": EAST, "north": NORTH, "west": WEST, "south": SOUTH, "steep": STEEP, "north-east": NORTH_EAST}
 
 
 class Shelf:
@@ -53,11 +53,11 @@ class Shelf:
         return find_similar(call, index=self.index, embedder=lambda: self.embedder(), roots=ROOTS)
 
     def documents(self, source: Source, **options: object) -> list[tuple[str, float]]:
-        return [(near.document.path, round(near.score, 6)) for near in self.near(source, **options).documents]
+        return [(near.document.path, round(near.score, 5)) for near in self.near(source, **options).documents]
 
     def chunks(self, source: Source, **options: object) -> list[tuple[str, str, float]]:
         hits = self.near(source, "chunks", **options).chunks
-        return [(hit.chunk.document.path, hit.content, round(hit.score, 6)) for hit in hits]
+        return [(hit.chunk.document.path, hit.content, round(hit.score, 5)) for hit in hits]
 
 
 @pytest.fixture(params=[True, False], ids=["resident", "in the file"])
@@ -77,13 +77,13 @@ def shelf(tmp_path: Path, request: pytest.FixtureRequest) -> Iterator[Shelf]:
 def test_documents_near_a_document_by_the_cosines_of_their_means(shelf: Shelf) -> None:
     # The mean of east and north points north-east: to steep (0.6 + 0.8) / sqrt(2), to east 1 / sqrt(2), to west less.
     assert shelf.documents(shelf.source("mixed.md")) == [
-        ("steep.md", 0.989949), ("east.md", 0.707107), ("west.md", -0.707107),
+        ("steep.md", 0.98995), ("east.md", 0.70711), ("west.md", -0.70711),
     ]  # fmt: skip
 
 
 def test_chunks_near_a_document_are_those_of_others(shelf: Shelf) -> None:
     assert shelf.chunks(shelf.source("mixed.md")) == [
-        ("steep.md", "steep", 0.989949), ("east.md", "east", 0.707107), ("west.md", "west", -0.707107),
+        ("steep.md", "steep", 0.98995), ("east.md", "east", 0.70711), ("west.md", "west", -0.70711),
     ]  # fmt: skip
 
 
@@ -100,7 +100,7 @@ def test_documents_near_a_chunk_leave_its_document_out(shelf: Shelf) -> None:
 
 def test_near_a_text_nothing_is_left_out(shelf: Shelf) -> None:
     assert shelf.documents("north") == [
-        ("steep.md", 0.8), ("mixed.md", 0.707107), ("east.md", 0.0), ("west.md", 0.0),
+        ("steep.md", 0.8), ("mixed.md", 0.70711), ("east.md", 0.0), ("west.md", 0.0),
     ]  # fmt: skip
     assert shelf.chunks("north", limit=1) == [("mixed.md", "north", 1.0)]
 
@@ -118,19 +118,21 @@ def test_each_passage_is_shown_once_and_names_its_other_places(shelf: Shelf) -> 
 def test_the_limit_and_filters_hold(shelf: Shelf) -> None:
     source = shelf.source("mixed.md")
 
-    assert shelf.documents(source, limit=1) == [("steep.md", 0.989949)]
+    assert shelf.documents(source, limit=1) == [("steep.md", 0.98995)]
     assert shelf.documents(source, limit=0) == []
     assert shelf.chunks(source, limit=0) == []
-    assert shelf.documents(source, limit=1, tags_any=("far",)) == [("west.md", -0.707107)]
-    assert shelf.chunks(source, limit=1, tags_any=("far",)) == [("west.md", "west", -0.707107)]
+    assert shelf.documents(source, limit=1, tags_any=("far",)) == [("west.md", -0.70711)]
+    assert shelf.chunks(source, limit=1, tags_any=("far",)) == [("west.md", "west", -0.70711)]
 
 
 def test_low_quality_is_left_out_on_demand(shelf: Shelf) -> None:
-    shelf.add("rough.md", make_chunk("north-east", quality=0.1))
+    shelf.add("rough.md", make_chunk("south", quality=0.1))
     shelf.embed()
 
-    assert shelf.documents("north-east", limit=1) == [("rough.md", 1.0)]
-    assert shelf.documents("north-east", limit=1, min_quality=0.3) == [("mixed.md", 1.0)]
+    assert shelf.documents("south", limit=1) == [("rough.md", 1.0)]
+    assert shelf.chunks("south", limit=1) == [("rough.md", "south", 1.0)]
+    assert shelf.documents("south", limit=1, min_quality=0.3) == [("east.md", 0.0)]
+    assert shelf.chunks("south", limit=1, min_quality=0.3) == [("mixed.md", "east", 0.0)]
 
 
 def test_chunks_without_vector_are_counted(shelf: Shelf) -> None:

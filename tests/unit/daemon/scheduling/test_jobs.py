@@ -7,7 +7,7 @@ import pytest
 
 from groove_daemon.config.settings import MaintenanceSettings, ModelSettings, Settings, WatchSettings
 from groove_daemon.errors import Busy
-from groove_daemon.scheduling.jobs import make_jobs, take_snapshot
+from groove_daemon.scheduling.jobs import MergeWhenIdle, make_jobs, take_snapshot
 from groove_daemon.scheduling.scheduler import Job
 from groove_daemon.store.index import Index
 from support.clock import FakeClock
@@ -31,6 +31,9 @@ class DirectWorker:
         raise Busy("a rescan is running")
 
     def is_needed(self) -> bool:
+        return False
+
+    def is_reading(self) -> bool:
         return False
 
 
@@ -108,3 +111,49 @@ def test_take_snapshot_removes_nothing_when_the_copy_fails(tmp_path: Path) -> No
         take_snapshot(fail, tmp_path, kept=2, now=200.0)
 
     assert len(list(tmp_path.iterdir())) == 2
+
+
+class Merging:
+    """Counts merges of an index whose generation and business a test sets."""
+
+    def __init__(self) -> None:
+        self.generation, self.is_busy, self.ends, self.merges = 0, False, True, 0
+        self.job = MergeWhenIdle(generation=lambda: self.generation, merge=self._merge, is_busy=lambda: self.is_busy)
+
+    def _merge(self) -> bool:
+        self.merges += 1
+        return self.ends
+
+
+def test_merge_is_due_after_two_hundred_commits() -> None:
+    merging = Merging()
+    merging.generation = 199
+
+    assert not merging.job.is_due
+
+    merging.generation = 200
+    assert merging.job.is_due
+    merging.job()
+    assert not merging.job.is_due
+    merging.generation = 400
+    assert merging.job.is_due
+
+
+def test_merge_waits_while_texts_are_read() -> None:
+    merging = Merging()
+    merging.generation, merging.is_busy = 1000, True
+
+    assert not merging.job.is_due
+
+
+def test_merge_that_was_stopped_is_due_again() -> None:
+    merging = Merging()
+    merging.generation, merging.ends = 300, False
+
+    merging.job()
+
+    assert merging.job.is_due
+
+
+def test_merge_job_leaves_an_idle_index_alone(index: Index, tmp_path: Path) -> None:
+    assert jobs(index, tmp_path, Settings())["merge_full_text"].run() is None
