@@ -27,7 +27,7 @@ def measure(world: World, *, rounds: int) -> Report:
     with world.daemon() as daemon, _empty_script() as empty:
         daemon.start()
         say("client: running ...")
-        questions = iter(world.questions(4 * runs + 100, seed=11))
+        questions = iter(world.questions(5 * runs + 100, seed=11))
         _warm_up(daemon, questions)
         measures = {
             "empty": lambda: run([str(empty)], daemon.env),
@@ -35,6 +35,8 @@ def measure(world: World, *, rounds: int) -> Report:
             "not fresh": lambda: run(
                 [str(BIN / "groovectl"), "search", "--freshness", "none", next(questions)], daemon.env
             ),
+            # Everything but the search itself: connection, both answers, the code that shows them.
+            "no hits": lambda: run([str(BIN / "groovectl"), "search", "-n", "0", next(questions)], daemon.env),
             # How much of it is the start of the command: it finds no daemon, and says so.
             "no daemon": lambda: run(
                 [str(BIN / "groovectl"), "--no-start", "search", next(questions)],

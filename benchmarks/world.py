@@ -174,7 +174,7 @@ class Daemon:
     def env(self) -> dict[str, str]:
         """The environment in which clients find it."""
         folders = {f"XDG_{kind}_HOME": str(self.home / kind.lower()) for kind in ("CONFIG", "DATA", "STATE")}
-        kept = {name: value for name, value in os.environ.items() if not name.startswith(("GROOVE_", "XDG_"))}
+        kept = {name: value for name, value in os.environ.items() if not name.startswith(("GROOVE_", "XDG_", "PYTHON"))}
         return {**kept, **folders, "XDG_CACHE_HOME": str(self.cache), "GROOVE_SOCKET": str(self.socket)}
 
     @property

@@ -28,6 +28,7 @@ if TYPE_CHECKING:
 
     from groove_client.calls import (
         AddCollectionOptions,
+        CalibrateOptions,
         FailuresOptions,
         GetChunkOptions,
         GetDocumentOptions,
@@ -223,6 +224,20 @@ class AsyncClient:
         """
         result = await self._exchange("reindex", {**options}, timeout_s, on_progress)
         return read(messages.ReindexResponse, result)
+
+    async def calibrate(
+        self,
+        *,
+        on_progress: OnProgress | None = None,
+        timeout_s: float | None = None,
+        **options: Unpack[CalibrateOptions],
+    ) -> messages.CalibrateResponse:
+        """Learn from the index how confident answers may be.
+
+        It waits without end unless `timeout_s` is given; `on_progress` is called on the way.
+        """
+        result = await self._exchange("calibrate", {**options}, timeout_s, on_progress)
+        return read(messages.CalibrateResponse, result)
 
     async def notifications(self, events: Sequence[str] = messages.EVENTS) -> AsyncIterator[Notice]:
         """Subscribe, and yield what comes, until the caller stops or the connection ends.

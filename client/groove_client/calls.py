@@ -110,6 +110,12 @@ class ReindexOptions(TypedDict, total=False):
     wait: bool
 
 
+class CalibrateOptions(TypedDict, total=False):
+    """How many questions to ask."""
+
+    questions: int
+
+
 class WaitFreshOptions(TypedDict, total=False):
     """What to wait for, and for how long."""
 

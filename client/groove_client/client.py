@@ -25,6 +25,7 @@ if TYPE_CHECKING:
 
     from groove_client.calls import (
         AddCollectionOptions,
+        CalibrateOptions,
         FailuresOptions,
         GetChunkOptions,
         GetDocumentOptions,
@@ -239,6 +240,26 @@ class Client:
         with self._lock:
             result = self._exchange("reindex", {**options}, deadline, receive)
         return read(messages.ReindexResponse, result)
+
+    def calibrate(
+        self,
+        *,
+        on_progress: OnProgress | None = None,
+        timeout_s: float | None = None,
+        **options: Unpack[CalibrateOptions],
+    ) -> messages.CalibrateResponse:
+        """Learn from the index how confident answers may be.
+
+        It waits without end unless `timeout_s` is given; `on_progress` is called on the way.
+        """
+
+        def receive(method: str, fields: dict[str, object]) -> None:
+            if on_progress is not None and method == "progress":
+                on_progress(read(messages.ProgressNotification, fields))
+
+        with self._lock:
+            result = self._exchange("calibrate", {**options}, deadline_after(timeout_s), receive)
+        return read(messages.CalibrateResponse, result)
 
     def notifications(
         self, events: Sequence[str] = messages.EVENTS, *, timeout_s: float | None = None

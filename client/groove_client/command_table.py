@@ -181,6 +181,16 @@ COMMANDS = (
         ),
     ),
     Command(
+        "calibrate",
+        "indexing",
+        "learn from the notes how confident an answer may be",
+        options=(
+            Option("questions", "int", "questions to make of the notes (default: 100)", metavar="N", low=20, high=1000),
+            _JSON,
+        ),
+        details="It takes seconds.  Do it again after the model, or much of the notes, has changed.\n",
+    ),
+    Command(
         "wait-fresh",
         "indexing",
         "wait until all changes made so far can be found",

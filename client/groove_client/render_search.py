@@ -23,6 +23,7 @@ if TYPE_CHECKING:
     Hit = dict[str, object]
 
 _SNIPPET_ROWS = 3
+_DOUBT = 0.5
 _FEWEST_HEADING_CELLS = 12
 
 
@@ -210,6 +211,9 @@ def remarks(result: dict[str, object]) -> list[str]:
     # The ratio of best to mean is under its default for most good answers: a remark only for whoever set a threshold.
     if result.get("low_confidence") is True and isinstance(applied, dict) and "min_confidence_ratio" in applied:
         found.append("low confidence: the best hits stand out little from the rest")
+    confidence = result.get("confidence")
+    if isinstance(confidence, float) and confidence < _DOUBT:
+        found.append(f"confidence {confidence:.2f}: the notes may hold no answer to this")
     found += _degraded(result)
     pending = int(number_of(result, "pending_vectors"))
     if pending:

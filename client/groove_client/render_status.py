@@ -100,6 +100,7 @@ def _collection_row(each: Fields) -> tuple[str, ...]:
 def _facts(answer: Fields, index: Fields) -> list[tuple[str, str]]:
     facts = [(text_of(each, "role") or "model", _model(each)) for each in rows_of(answer, "models")]
     facts.append(("index", _index(index)))
+    facts.append(("confidence", calibration(map_of(answer, "calibration"))))
     facts.append(("search times", _latency(map_of(map_of(answer, "latency"), "request.search"))))
     memory = number_of(answer, "memory_bytes")
     if memory:
@@ -121,6 +122,18 @@ def _model(model: Fields) -> str:
     if number_of(model, "next_try_in_s"):
         parts.append(f"next try in {duration(number_of(model, 'next_try_in_s'))}")
     return ", ".join(parts)
+
+
+def calibration(learned: Fields) -> str:
+    """Return one line about what was learned about confidence; empty when nothing was."""
+    if not learned:
+        return ""
+    answerable, unanswerable = (f"{number_of(learned, key):.0f}" for key in ("answerable", "unanswerable"))
+    asked = f"{answerable} questions with an answer and {unanswerable} without"
+    if learned.get("is_usable") is not True:
+        return f"not told: {harmless(text_of(learned, 'reason'))}; learned from {asked}"
+    accepted, rejected = (f"{number_of(learned, key):.0%}" for key in ("false_accept", "false_reject"))
+    return f"calibrated on {asked}; at 0.5, {accepted} falsely accepted and {rejected} falsely rejected"
 
 
 def _index(index: Fields) -> str:
@@ -164,7 +177,7 @@ def _problems(answer: Fields, screen: Screen) -> str:
 
 
 def failures(answer: Fields, screen: Screen) -> str:
-    """Return a row for each file that is not in the index."""
+    """Return a row for each file that is not in the index, then one for each that was not wholly understood."""
     head = ("collection", "path", "attempts", "next try", "reason")
     rows = [
         (
@@ -176,7 +189,16 @@ def failures(answer: Fields, screen: Screen) -> str:
         )
         for each in rows_of(answer, "failures")
     ]
-    return table(head, rows, screen, right=(2,)) if rows else ""
+    failed = table(head, rows, screen, right=(2,)) if rows else ""
+    odd = [
+        (harmless(text_of(each, "collection")), harmless(text_of(each, "path")), harmless(text_of(each, "problem")))
+        for each in rows_of(answer, "problems")
+    ]
+    if not odd:
+        return failed
+    return f"{failed}{chr(10) if failed else ''}in the index, but not wholly understood:\n" + table(
+        ("collection", "path", "problem"), odd, screen
+    )
 
 
 def documents(answer: Fields, screen: Screen) -> str:

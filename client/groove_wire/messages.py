@@ -234,6 +234,8 @@ class SearchResponse:
     `fresh` is true only when every change completed before the request is reflected; otherwise `stale_reason` says
     what is missing.  `filter_applied` holds what was asked for and had an effect.  `pending_vectors` counts passages
     that are found by words and not yet by meaning.  `steps` is there when the request asked to explain.
+    `confidence`, 0 to 1, is how likely the notes hold an answer, by what `calibrate` has learned; it is not there when
+    nothing was learned that holds for the index as it is, or when vectors took no part.
     """
 
     results: tuple[SearchHit, ...]
@@ -248,6 +250,7 @@ class SearchResponse:
     profile: str
     took_ms: float
     stale_reason: str | None = None
+    confidence: float | None = None
     steps: tuple[StageStep, ...] | None = None
 
 
@@ -530,6 +533,29 @@ class IndexFields:
 
 
 @dataclass(frozen=True, slots=True)
+class CalibrationFields:
+    """What `calibrate` has learned about confidence, and from what.
+
+    Without `is_usable` no answer has a `confidence`, and `reason` says why.  `model` is a fingerprint; `generation` and
+    `chunks` are those of the index then.  `answerable` and `unanswerable` count questions; at a confidence of 0.5 a
+    share of `false_accept` of the latter was taken for answered and a share of `false_reject` of the former was not.
+    `separation` is the chance that a question with an answer comes out above one without.
+    """
+
+    is_usable: bool
+    model: str
+    generation: int
+    chunks: int
+    answerable: int
+    unanswerable: int
+    made_at: str
+    reason: str | None = None
+    false_accept: float | None = None
+    false_reject: float | None = None
+    separation: float | None = None
+
+
+@dataclass(frozen=True, slots=True)
 class StatusResponse:
     """How the daemon is: `state` is `starting`, `ready` or `stopping`, and `problems` are lines for people.
 
@@ -550,6 +576,7 @@ class StatusResponse:
     counters: Mapping[str, int]
     latency: Mapping[str, LatencyFields]
     problems: tuple[str, ...] = ()
+    calibration: CalibrationFields | None = None
     memory_bytes: int | None = None
     socket: str | None = None
     config_file: str | None = None
@@ -578,11 +605,21 @@ class FailureFields:
 
 
 @dataclass(frozen=True, slots=True)
+class ProblemFields:
+    """What could not be understood in a document that is in the index all the same, such as bad frontmatter."""
+
+    collection: str
+    path: str
+    problem: str
+
+
+@dataclass(frozen=True, slots=True)
 class FailuresResponse:
-    """One page; `total` counts all."""
+    """One page; `total` counts all.  `problems` are of documents in the index, the first of them."""
 
     failures: tuple[FailureFields, ...]
     total: int
+    problems: tuple[ProblemFields, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)
@@ -606,6 +643,21 @@ class ReindexResponse:
     skipped: int
     failed: int
     pending_vectors: int
+    took_ms: float
+
+
+@dataclass(frozen=True, slots=True)
+class CalibrateRequest(Message):
+    """Learn how confident answers may be, from questions made of the notes and questions about other things."""
+
+    questions: int = param(100, doc="Most questions to make of the notes.", low=20, high=1000)
+
+
+@dataclass(frozen=True, slots=True)
+class CalibrateResponse:
+    """What was learned; it is kept in the index, in place of what was learned before."""
+
+    calibration: CalibrationFields
     took_ms: float
 
 

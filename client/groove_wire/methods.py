@@ -45,6 +45,10 @@ _METHODS = (
         "reindex", m.ReindexRequest, m.ReindexResponse,
         "Compare folders and index now. One at a time: a second caller is told who is first.",
     ),
+    Method(
+        "calibrate", m.CalibrateRequest, m.CalibrateResponse,
+        "Learn from the index how confident answers may be; sends `progress` on the way.",
+    ),
     Method("wait_fresh", m.WaitFreshRequest, m.WaitFreshResponse, "Wait until what was saved is searchable."),
     Method("subscribe", m.SubscribeRequest, m.SubscriptionResponse, "Receive notifications on this connection."),
     Method("unsubscribe", m.UnsubscribeRequest, m.SubscriptionResponse, "Receive them no longer."),
@@ -62,7 +66,9 @@ _NOTIFICATIONS = (
     Notification(
         "partial", m.PartialNotification, "Sent to the caller of a `search` with `stream`, before its response."
     ),
-    Notification("progress", m.ProgressNotification, "Sent to subscribers, and to the caller of `reindex`."),
+    Notification(
+        "progress", m.ProgressNotification, "Sent to subscribers, and to callers of `reindex` and `calibrate`."
+    ),
 )
 
 METHODS = {method.name: method for method in _METHODS}

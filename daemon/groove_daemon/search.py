@@ -22,6 +22,7 @@ from groove_daemon.domain.query import Filters, Query
 from groove_daemon.domain.ranking import Ranking
 from groove_daemon.errors import InvalidParams
 from groove_daemon.models.base import Embedder, PairScorer
+from groove_daemon.retrieval.calibration import Curve
 from groove_daemon.retrieval.compile import PHRASE_CAP, compile_query
 from groove_daemon.retrieval.confidence import low_confidence
 from groove_daemon.retrieval.costs import Costs
@@ -32,7 +33,7 @@ from groove_daemon.retrieval.present import Expand, Shown, present, with_copies
 from groove_daemon.retrieval.probe import Mode, Probe
 from groove_daemon.retrieval.rerank import Reranking, ScoreCache, decide
 from groove_daemon.retrieval.sources import Sources
-from groove_daemon.retrieval.trace import Step, Trace
+from groove_daemon.retrieval.trace import StageSkipped, Step, Trace
 from groove_daemon.store.index import Index
 from groove_daemon.store.reader import Reader
 from groove_daemon.workers import Workers
@@ -81,7 +82,8 @@ class SearchResult:
 
     `fresh` is True only when every change completed before the call is reflected; else `stale_reason` says why not.
     `filter_applied` holds only what was given and had an effect.  `steps` is filled when the caller asked to explain.
-    `pending_vectors` counts passages that only full text can find so far.
+    `pending_vectors` counts passages that only full text can find so far.  `confidence`, 0 to 1, is how likely the
+    notes hold an answer; None when nothing was learned that holds, or when vectors took no part.
     """
 
     hits: tuple[Hit, ...]
@@ -97,6 +99,7 @@ class SearchResult:
     took_ms: float
     profile: str
     steps: tuple[Step, ...] = ()
+    confidence: float | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -152,7 +155,8 @@ class SearchSetup:
     """What the configuration says about searches, read anew for each call.
 
     `roots` maps collections to their folders, `sources` to what kind of memory they are; `sync_deadline_s` and
-    `timeout_s` are seconds; `profiles` are the user's own.
+    `timeout_s` are seconds; `profiles` are the user's own; `curve` gives confidence,
+    None when nothing was learned that holds.
     """
 
     settings: SearchSettings
@@ -161,6 +165,7 @@ class SearchSetup:
     timeout_s: float
     sources: Sources = field(default_factory=dict)
     profiles: tuple[ProfileSettings, ...] = ()
+    curve: Curve | None = None
 
 
 def _no_scorer() -> PairScorer | None:
@@ -247,6 +252,7 @@ class SearchService:
             took_ms=(time.monotonic() - began) * 1000,
             profile=plan.profile_name,
             steps=steps if call.explain else (),
+            confidence=look.answer.confidence,
         )
 
     def _plan(self, call: SearchCall, is_cancelled: Callable[[], bool], began: float) -> "_Plan":
@@ -341,7 +347,7 @@ class SearchService:
                 )
             reason = "with more of the document around each hit" if settings.parent_retriever.enabled else ""
             trace.record("present", "ran", reason, (time.perf_counter() - start) * 1000, len(ranking), len(hits))
-            return _Answer(hits, probe.mode, generation)
+            return _Answer(hits, probe.mode, generation, _confidence(plan.setup.curve, probe))
 
     def _reranking(self, plan: "_Plan") -> Reranking:
         if "rerank" in plan.profile.lacks:
@@ -369,6 +375,7 @@ class _Answer:
     hits: tuple[Hit, ...]
     mode: Mode
     generation: int
+    confidence: float | None
 
 
 @dataclass(frozen=True, slots=True)
@@ -379,6 +386,17 @@ class _Look:
     sync: Sync
     answer: _Answer
     changed: Mapping[int, bool]
+
+
+def _confidence(curve: Curve | None, probe: Probe) -> float | None:
+    """By the cosine of the nearest chunk that filters and exclusions leave, whatever the order of the hits."""
+    if curve is None or probe.mode != "hybrid":
+        return None
+    try:
+        nearest = probe.similarities().top_chunks(1, allowed=probe.allowed, excluded=probe.excluded)
+    except StageSkipped:
+        return None
+    return curve.at(nearest[0][1]) if nearest else None
 
 
 @contextmanager

@@ -311,3 +311,21 @@ def test_a_note_that_became_no_text_is_gone_and_keeps_no_answer_from_being_fresh
     assert answer.fresh, answer.stale_reason
     assert answer.results == ()
     assert "when it changes" in notes.ctl("failures").stdout
+
+
+def test_get_says_when_the_document_ends_before_the_line(notes: DaemonProcess) -> None:
+    done = notes.ctl("get", "birds/heron.md:99")
+
+    assert (done.returncode, done.stdout) == (1, "")
+    assert done.stderr == "groovectl: get: 'birds/heron.md:99': the document ends before line 99\n"
+
+
+def test_failures_lists_what_was_not_understood_in_notes_that_are_indexed(notes: DaemonProcess) -> None:
+    notes.write("odd.md", "---\ntitle: Re: budget talk\n---\n# Budget\n\nThe ouzel sings by the brook in winter too.\n")
+
+    assert notes.found("ouzel")[0] == "odd.md"
+    listed = notes.ctl("failures").stdout
+
+    assert "in the index, but not wholly understood:" in listed
+    assert "odd.md" in listed
+    assert "line 2" in listed

@@ -20,9 +20,11 @@ from groove_daemon.domain.hit import ByteSpan, Hit, Place
 from groove_daemon.domain.query import Filters
 from groove_daemon.domain.ranking import Evidence
 from groove_daemon.errors import Busy, Cancelled, NotIndexed
+from groove_daemon.retrieval.calibration import Calibration, Curve, Rates
 from groove_daemon.retrieval.similar import NearDocument, SimilarCall, SimilarResult
 from groove_daemon.retrieval.trace import Step
 from groove_daemon.rpc.context import (
+    CalibrationState,
     CollectionState,
     ConfigView,
     DaemonStatus,
@@ -41,6 +43,7 @@ from groove_daemon.rpc.methods import HANDLERS
 from groove_daemon.rpc.methods.base import Handler
 from groove_daemon.rpc.server import Server, ServerLimits, ServerThread
 from groove_daemon.search import Degraded, OnPartial, Partial, SearchCall, SearchResult
+from groove_daemon.store.records import DocumentProblem
 from groove_daemon.workers import Workers
 from groove_wire.framing import Decoder, encode_notification, encode_request
 
@@ -201,6 +204,11 @@ class StandInRescan:
         self._ended.set()
 
 
+CALIBRATED = CalibrationState(
+    Calibration(Curve(20.0, 0.375), Rates(0.0625, 0.125, 0.96875), "", "hashing-64", 12, 1, 100, 60, 1_779_100_003.0)
+)
+
+
 @dataclass
 class StandInDaemon:
     """The composition root's face, with one collection and fixed answers; calls are kept for the test to look at."""
@@ -243,6 +251,12 @@ class StandInDaemon:
             return SimilarResult((NearDocument(other, 0.75),), (), 0, 12)
         return SimilarResult((), (make_hit(score=0.5, match_spans=None, match_lines=(), evidence=()),), 2, 12)
 
+    def calibrate(
+        self, questions: int, *, is_cancelled: Callable[[], bool], on_progress: Callable[[int, int], None]
+    ) -> CalibrationState:
+        on_progress(questions, questions)
+        return CALIBRATED
+
     def reader(self) -> StandInReader:
         return self.store
 
@@ -260,6 +274,7 @@ class StandInDaemon:
             index=IndexState("/home/me/.local/share/groove/default/index.db", 12, 1, 1, 1, 0, size_bytes=81_920),
             progress=Progress(),
             collections=self.roots,
+            calibration=CALIBRATED,
             models=(ModelReport("embedder", "hashing", "ready", fingerprint="hashing-64", dimension=64),),
             counters={"documents_indexed": 1},
             latency={"stage.trigram": Latency(1, 2.0, 2.0, 2.0)},
@@ -268,6 +283,9 @@ class StandInDaemon:
 
     def failures(self) -> Sequence[StandInFailure]:
         return [StandInFailure()]
+
+    def document_problems(self) -> Sequence[DocumentProblem]:
+        return [DocumentProblem("notes", "odd.md", "frontmatter not understood: line 2, column 8")]
 
     def rescan(
         self,
@@ -325,6 +343,7 @@ def explained_result() -> SearchResult:
         warnings=("3 phrases were left out",),
         filter_applied={"formats": ("md",)},
         pending_vectors=4,
+        confidence=0.25,
         steps=(Step("trigram", "ran", "", 1.5, 0, 1), Step("dense", "failed", "the model is loading", 0.0, 0, 0)),
     )
 

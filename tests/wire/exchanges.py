@@ -94,6 +94,9 @@ EXCHANGES = (
     Exchange("status", "How the daemon is.", (encode_request(1, "status"),)),
     Exchange("failures", "What is not in the index.", (encode_request(1, "failures"),)),
     Exchange("reindex", "Progress, then the result.", (encode_request(5, "reindex", {"force": True}),), replies=3),
+    Exchange("calibrate", "Progress, then what was learned.", (
+        encode_request(5, "calibrate", {"questions": 50}),
+    ), replies=2),
     Exchange("wait_fresh", "With a deadline.", (encode_request(1, "wait_fresh", {"deadline_ms": 100}),)),
     Exchange("subscribe", "And no longer.", (
         encode_request(1, "subscribe", {"events": ["progress", "index_changed"]}),

@@ -5,7 +5,8 @@ from __future__ import annotations
 from groove_client.commands.output import filters, show
 from groove_client.places import wire_path
 from groove_client.progress import Progress
-from groove_client.table import number_of, text_of
+from groove_client.render_status import calibration
+from groove_client.table import map_of, number_of, text_of
 from groove_client.units import counted, duration
 
 TYPE_CHECKING = False
@@ -43,6 +44,18 @@ def _reindexed(answer: dict[str, object], _screen: Screen) -> str:
     return lines
 
 
+def _calibrate(session: Session) -> int:
+    progress = Progress(session.screen)
+    try:
+        is_endless = session.arguments.number("timeout") is None
+        params = filters(session, "questions")
+        answer = session.tell("calibrate", params, is_endless=is_endless, on_notification=progress.show)
+    finally:
+        progress.clear()
+    show(session, answer, lambda told, _screen: calibration(map_of(told, "calibration")) + "\n")
+    return 0 if map_of(answer, "calibration").get("is_usable") is True else 1
+
+
 def _wait_fresh(session: Session) -> int:
     seconds = session.arguments.number("timeout") or _WAIT_FRESH_S
     params = filters(session, "collections", "vectors")
@@ -64,4 +77,4 @@ def _waited(answer: dict[str, object], _screen: Screen) -> str:
     return f"not fresh: {text_of(answer, 'reason') or 'the time is over'}\n"
 
 
-RUNNERS = {"reindex": _reindex, "wait-fresh": _wait_fresh}
+RUNNERS = {"reindex": _reindex, "calibrate": _calibrate, "wait-fresh": _wait_fresh}

@@ -11,7 +11,7 @@ from groove_client.last_search import load
 from groove_client.places import wire_path
 from groove_client.session import Session
 from groove_client.syntax import UsageError
-from groove_client.table import map_of, text_of
+from groove_client.table import map_of, number_of, text_of
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -23,7 +23,12 @@ def _get(session: Session) -> int:
     if operand.isdecimal():
         show(session, session.ask("get_chunk", {"id": int(operand)}), _chunk_text)
     else:
-        show(session, session.ask("get_document", document_params(session, operand)), _document_text)
+        params = document_params(session, operand)
+        answer = session.ask("get_document", params)
+        show(session, answer, _document_text)
+        if "line_start" in params and not number_of(answer, "line_start"):
+            session.screen.note(f"get: {operand!r}: the document ends before line {params['line_start']}")
+            return 1
     return 0
 
 

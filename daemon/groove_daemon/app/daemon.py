@@ -18,6 +18,7 @@ from typing import TYPE_CHECKING, Literal
 import structlog
 
 from groove_daemon import logs
+from groove_daemon.app.confidence import Confidence
 from groove_daemon.app.freshness import STARTING, IndexFreshness
 from groove_daemon.app.places import Places
 from groove_daemon.app.targets import check_new_folder, rescan_targets
@@ -42,10 +43,10 @@ from groove_daemon.indexing.rescan import RescanJob
 from groove_daemon.models.base import Embedder, PairScorer
 from groove_daemon.models.catalog import EMBEDDERS, SCORERS
 from groove_daemon.models.host import ModelHost, ModelState, ScorerHost
+from groove_daemon.retrieval.similar import SimilarCall, SimilarResult, find_similar
 from groove_daemon.retrieval.sources import EVERGREEN_SOURCES, Source
 from groove_daemon.rpc import context
 from groove_daemon.rpc.methods.index import progress_notification
-from groove_daemon.retrieval.similar import SimilarCall, SimilarResult, find_similar
 from groove_daemon.search import OnPartial, SearchCall, SearchResult, SearchService, SearchSetup
 from groove_daemon.store.index import Index
 from groove_daemon.store.reader import Reader
@@ -121,6 +122,7 @@ class GrooveDaemon:
         self._is_settled = threading.Event()
         self._is_stopping = False
         self._freshness = IndexFreshness(lambda: self._index.reader().counts().pending)
+        self._confidence = Confidence(parts.index, self._embedder)
         self._search = SearchService(
             setup=self._setup,
             index=parts.index,
@@ -220,6 +222,7 @@ class GrooveDaemon:
             timeout_s=settings.limits.request_timeout,
             sources={collection.name: _source(collection) for collection in settings.collections},
             profiles=settings.profiles,
+            curve=self._confidence.curve(),
         )
 
     def _embedder(self) -> Embedder | None:
@@ -260,6 +263,17 @@ class GrooveDaemon:
         """Find what is near a document, a chunk or a text."""
         setup = self._setup()
         return find_similar(call, index=self._index, embedder=self._embedder, roots=setup.roots)
+
+    def calibrate(
+        self, questions: int, *, is_cancelled: Callable[[], bool], on_progress: Callable[[int, int], None]
+    ) -> context.CalibrationState:
+        """Learn from the index how confident answers may be; the result is kept in it."""
+        worker = self._parts().worker
+
+        def store(text: str) -> None:
+            worker.run(lambda: self._index.writer.store_calibration(text)).result()
+
+        return self._confidence.learn(questions, store=store, is_cancelled=is_cancelled, on_progress=on_progress)
 
     def reader(self) -> Reader:
         """The calling thread's reader of the index."""
@@ -340,6 +354,7 @@ class GrooveDaemon:
             collections=tuple(self.collections()),
             models=(_model_report("embedder", self._models.state()), _model_report("reranker", self._scorers.state())),
             problems=tuple(problems),
+            calibration=self._confidence.state(),
             counters=_counters(worker) if worker else {},
             memory_bytes=_resident_bytes(),
             config_file=str(self._loaded.file) if self._loaded.file else None,
@@ -363,6 +378,10 @@ class GrooveDaemon:
     def failures(self) -> Sequence[context.Failure]:
         """All files that failed, by collection and path."""
         return self._index.reader().failures()
+
+    def document_problems(self) -> Sequence[context.Problem]:
+        """What could not be understood in documents that are in the index."""
+        return self._index.reader().document_problems()
 
     # -- indexing ----------------------------------------------------------------------------------------------------
 

@@ -15,6 +15,7 @@ from groove_daemon.search import Sync
 if TYPE_CHECKING:
     from groove_daemon.indexing.worker import IndexWorker
 
+_LOOK_EVERY_S = 0.01
 STARTING = "the daemon is starting: the folders are not compared with the index yet"
 
 
@@ -72,6 +73,10 @@ class IndexFreshness:
         worker, watcher = self._parts
         barrier = watcher.barrier(collections, deadline=deadline)
         report = worker.sync(collections=collections, deadline=deadline)
+        # A start compares all folders first: an answer that waits a moment for it is worth more than a stale one.
+        while not report.fresh and worker.is_nearly_read() and time.monotonic() < deadline and not is_cancelled():
+            time.sleep(_LOOK_EVERY_S)
+            report = worker.sync(collections=collections, deadline=deadline)
         reason = report.reason or barrier.reason
         return Sync(report.fresh and barrier.complete, reason, report.pending_vectors)
 

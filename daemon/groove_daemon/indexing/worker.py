@@ -44,6 +44,7 @@ from groove_daemon.models.base import Embedder, Matrix, Vector
 from groove_daemon.store.index import Index
 
 log = structlog.get_logger()
+_FEW_FILES = 64
 R = TypeVar("R")
 
 
@@ -193,6 +194,12 @@ class IndexWorker:
     def is_needed(self) -> bool:
         """Whether a search or a saved file waits, so that a long task had better end soon."""
         return self._inbox.is_closed or self._inbox.has_tickets or self._inbox.hint_count > 0
+
+    def is_nearly_read(self) -> bool:
+        """Whether folders are being compared at the start, or so few texts wait that they are read in a moment."""
+        progress = self.progress()
+        left = progress.text.total - progress.text.done
+        return progress.phase == "starting" or (progress.phase == "text" and left <= _FEW_FILES)
 
     def is_reading(self) -> bool:
         """Whether texts are being read or folders compared, so that full text may change with every document."""

@@ -30,11 +30,9 @@ class Depths:
 
     def distinct(self, limit: int) -> int | None:
         """Length of the ranking without copies; None for all of it."""
-        if self.diversifying:
+        if self.diversifying or self.capping:
             return None
-        if self.reranking:
-            return pool(limit)
-        return None if self.capping else limit
+        return pool(limit) if self.reranking else limit
 
     def leg(self, limit: int) -> int:
         """Candidates of each leg."""

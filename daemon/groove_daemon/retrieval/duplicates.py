@@ -13,13 +13,14 @@ from groove_daemon.domain.document import ChunkId, DocumentId
 from groove_daemon.domain.query import Query
 from groove_daemon.domain.ranking import Ranking
 from groove_daemon.retrieval.base import Refiner, Retriever
-from groove_daemon.retrieval.depth import Depths
+from groove_daemon.retrieval.depth import Depths, pool
 from groove_daemon.retrieval.trace import Trace
 
 DUPLICATES = "duplicates"
 """The stage's name in the trace."""
 
 _DEEPER = 4
+_READ_FOR_ONE = 5
 _DEEPEST = 1000
 
 
@@ -60,12 +61,14 @@ class Distinct:
     Args:
         first: what finds candidates; it looks deeper for a larger limit.
         refiner: what leaves copies out.
+        depths: how many candidates `first` asks each of its legs for; fewer in all means that there are no more.
         documents_of: the document of each chunk.
         max_per_document: so many hits of one document at most count as filling a page; 0 for any number.
     """
 
     first: Retriever
     refiner: Refiner
+    depths: Depths
     documents_of: Callable[[Sequence[ChunkId]], Mapping[ChunkId, DocumentId]] = field(repr=False, compare=False)
     max_per_document: int = 0
 
@@ -78,13 +81,13 @@ class Distinct:
         """Retrieve and refine; with four times the limit as long as that finds more and the page is not full."""
         looked = self._look(query, query.limit, trace)
         limit = query.limit
-        while self._is_short(looked, query.limit) and limit < _DEEPEST and not trace.is_over_budget:
+        while self._may_have_more(looked, query.limit, limit) and not trace.is_over_budget:
             limit = min(limit * _DEEPER, _DEEPEST)
             deeper = self._look(query, limit, trace)
             if len(deeper[0]) <= len(looked[0]):
                 break
             looked = deeper
-        return looked[1]
+        return self._for_reranking(looked[1], query.limit)
 
     def _look(self, query: Query, limit: int, trace: Trace) -> tuple[Ranking, Ranking]:
         found = self.first.retrieve(replace(query, limit=limit), trace)
@@ -93,10 +96,26 @@ class Distinct:
         )
         return found, refined
 
-    def _is_short(self, looked: tuple[Ranking, Ranking], limit: int) -> bool:
-        """Whether a page cannot be filled although something was found and left out."""
+    def _may_have_more(self, looked: tuple[Ranking, Ranking], wanted: int, limit: int) -> bool:
+        """Whether a page of `wanted` is not full although something was left out, and `limit` has cut off more."""
         found, refined = looked
-        return self._usable(refined) < min(limit, len(found))
+        if limit >= _DEEPEST or len(found) < self.depths.leg(limit):
+            return False
+        return self._usable(refined) < min(wanted, len(found))
+
+    def _for_reranking(self, ranking: Ranking, limit: int) -> Ranking:
+        """What a reranker reads when hits of one document are limited: no document may take all of its time."""
+        if not (self.max_per_document and self.depths.reranking) or self.depths.diversifying:
+            return ranking
+        documents = self.documents_of([candidate.chunk_id for candidate in ranking])
+        taken: Counter[DocumentId] = Counter()
+        chosen = []
+        for candidate in ranking:
+            document = documents.get(candidate.chunk_id, DocumentId(-1))
+            taken[document] += 1
+            if taken[document] <= _READ_FOR_ONE * self.max_per_document:
+                chosen.append(candidate)
+        return tuple(chosen[: pool(limit)])
 
     def _usable(self, ranking: Ranking) -> int:
         if not self.max_per_document:

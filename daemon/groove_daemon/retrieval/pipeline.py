@@ -241,7 +241,7 @@ def _distinct(parts: Parts) -> Retriever:
     """The fused legs, each passage once."""
     vectors = parts.probe.vectors
     duplicates = Duplicates(vectors.passages_of, parts.depths) if parts.settings.merge_duplicates else Off(DUPLICATES)
-    return Distinct(_fusion(parts), duplicates, vectors.documents_of, parts.settings.max_per_document)
+    return Distinct(_fusion(parts), duplicates, parts.depths, vectors.documents_of, parts.settings.max_per_document)
 
 
 def _memory(parts: Parts) -> Retriever:

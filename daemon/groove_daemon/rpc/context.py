@@ -11,6 +11,7 @@ from typing import Literal, Protocol
 
 from groove_daemon.domain.document import ChunkId, DocumentId, StoredChunk, StoredDocument
 from groove_daemon.domain.query import Filters
+from groove_daemon.retrieval.calibration import Calibration
 from groove_daemon.retrieval.similar import SimilarCall, SimilarResult
 from groove_daemon.search import OnPartial, SearchCall, SearchResult
 
@@ -80,6 +81,25 @@ class Failure(Protocol):
     @property
     def next_try_at(self) -> float | None:
         """When it is tried again; None when only a change of the file helps."""
+        ...
+
+
+class Problem(Protocol):
+    """What could not be understood in a document."""
+
+    @property
+    def collection(self) -> str:
+        """Its collection."""
+        ...
+
+    @property
+    def path(self) -> str:
+        """Its path in the collection."""
+        ...
+
+    @property
+    def problem(self) -> str:
+        """One line."""
         ...
 
 
@@ -223,6 +243,14 @@ class Latency:
 
 
 @dataclass(frozen=True, slots=True)
+class CalibrationState:
+    """What was learned about confidence, and why it does not hold for the index any more; empty when it does."""
+
+    calibration: Calibration
+    why_stale: str = ""
+
+
+@dataclass(frozen=True, slots=True)
 class DaemonStatus:
     """How the daemon is."""
 
@@ -232,6 +260,7 @@ class DaemonStatus:
     collections: tuple[CollectionState, ...] = ()
     models: tuple[ModelReport, ...] = ()
     problems: tuple[str, ...] = ()
+    calibration: CalibrationState | None = None
     counters: Mapping[str, int] = field(default_factory=dict)
     latency: Mapping[str, Latency] = field(default_factory=dict)
     memory_bytes: int | None = None
@@ -291,6 +320,12 @@ class Daemon(Protocol):
         """What is near a document, a chunk or a text; raises NotIndexed when the source has no vector."""
         ...
 
+    def calibrate(
+        self, questions: int, *, is_cancelled: Callable[[], bool], on_progress: Callable[[int, int], None]
+    ) -> CalibrationState:
+        """Learn how confident answers may be; raises Busy when somebody else's calibration runs."""
+        ...
+
     def reader(self) -> IndexReader:
         """The calling thread's reader of the index."""
         ...
@@ -309,6 +344,10 @@ class Daemon(Protocol):
 
     def failures(self) -> Sequence[Failure]:
         """All files that failed, by collection and path."""
+        ...
+
+    def document_problems(self) -> Sequence[Problem]:
+        """What could not be understood in documents that are in the index."""
         ...
 
     def rescan(

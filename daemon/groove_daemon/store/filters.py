@@ -5,7 +5,7 @@ threshold is a comparison on the resident arrays.
 """
 
 import json
-from collections.abc import Callable
+from collections.abc import Callable, Iterator, Sequence
 from typing import Any
 
 import numpy as np
@@ -14,7 +14,7 @@ from numpy.typing import NDArray
 from groove_daemon.domain.document import ChunkId, DocumentId
 from groove_daemon.domain.query import Filters
 from groove_daemon.store.connection import Database
-from groove_daemon.store.globs import compile_globs
+from groove_daemon.store.globs import compile_globs, fixed_starts
 from groove_daemon.store.view import Ids, Mask, View
 
 # CPython computes `st_mtime` this way, so a bound taken from there includes its own file.
@@ -49,7 +49,24 @@ def conditions(filters: Filters) -> tuple[str, list[object]]:
         (f"{_MTIME_S} <= ?", filters.modified_to),
     )
     active = [(text, value) for text, value in table if value is not None]
-    return " AND ".join(text for text, _ in active) or "1", [value for _, value in active]
+    texts, values = [text for text, _ in active], [value for _, value in active]
+    for tags in _tag_groups(filters):
+        # What stands in the JSON text may still be part of another tag: the test on the rows has the last word.
+        texts.append("(" + " OR ".join("instr(d.tags, ?)" for _ in tags) + ")")
+        values += [json.dumps(tag, ensure_ascii=False) for tag in tags]
+    starts = fixed_starts(filters.path_globs)
+    if starts:
+        texts.append("(" + " OR ".join("substr(d.path, 1, ?) = ?" for _ in starts) + ")")
+        values += [value for start in starts for value in (len(start), start)]
+    return " AND ".join(texts) or "1", values
+
+
+def _tag_groups(filters: Filters) -> Iterator[Sequence[str]]:
+    """Tags of which a document needs one of each group."""
+    if filters.tags_any:
+        yield filters.tags_any
+    for tag in filters.tags_all:
+        yield (tag,)
 
 
 def _row_test(filters: Filters) -> Callable[[str, str], bool]:

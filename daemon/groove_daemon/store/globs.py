@@ -12,6 +12,7 @@ from groove_daemon.errors import InvalidParams
 
 MAX_ALTERNATIVES = 256
 
+_FIRST_SPECIAL = re.compile(r"[*?\[{\\]")
 _STAR = None  # in a piece list: any text
 
 
@@ -30,6 +31,12 @@ def compile_globs(globs: Sequence[str]) -> Callable[[str], bool]:
         )
 
     return passes
+
+
+def fixed_starts(globs: Sequence[str]) -> list[str]:
+    """Texts one of which every path that passes begins with; empty when nothing can be said."""
+    starts = [_FIRST_SPECIAL.split(glob, maxsplit=1)[0] for glob in globs if not glob.startswith("!")]
+    return starts if all(starts) else []
 
 
 def _compile(glob: str) -> Callable[[str], object]:

@@ -20,9 +20,9 @@ from groove_daemon.store.failures import read_failures
 from groove_daemon.store.filters import Allowed, matching_documents
 from groove_daemon.store.full_text import Health
 from groove_daemon.store.numbers import to_stat
-from groove_daemon.store.records import CollectionCounts, Counts, FailureRecord, TopicRecord
+from groove_daemon.store.records import CollectionCounts, Counts, DocumentProblem, FailureRecord, TopicRecord
 from groove_daemon.store.sampling import PhraseSample
-from groove_daemon.store.state import read_generation
+from groove_daemon.store.state import read_calibration, read_generation
 from groove_daemon.store.vectors import VectorSpace
 from groove_daemon.store.view import Ids, Mask, as_ids
 
@@ -326,6 +326,10 @@ class Reader:
             for (category, topic), found in groups.items()
         ]
 
+    def calibration(self) -> str | None:
+        """What was learned about confidence, as `Writer.store_calibration` got it; None when nothing was."""
+        return read_calibration(self.database)
+
     def counts(self) -> Counts:
         """Sizes of the index and of each collection."""
         collections = {
@@ -344,6 +348,14 @@ class Reader:
     def failures(self) -> Sequence[FailureRecord]:
         """Files that should be in the index and are not, by collection and path."""
         return read_failures(self.database)
+
+    def document_problems(self) -> Sequence[DocumentProblem]:
+        """What could not be understood in documents that are in the index, by collection and path."""
+        rows = self.database.rows(
+            "SELECT c.name, d.path, p.value FROM documents AS d JOIN collections AS c USING (collection_id),"
+            " json_each(d.problems) AS p WHERE d.problems != '[]' ORDER BY c.name, d.path, p.key"
+        )
+        return [DocumentProblem(*row) for row in rows]
 
     def disagreements(self) -> Sequence[str]:
         """Rules of the index that do not hold, one line each; empty when all is well.  For diagnosis: reads much."""

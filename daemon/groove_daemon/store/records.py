@@ -43,6 +43,15 @@ class FailureRecord:
 
 
 @dataclass(frozen=True, slots=True)
+class DocumentProblem:
+    """What could not be understood in a document that is in the index all the same; `problem` is one line."""
+
+    collection: str
+    path: str
+    problem: str
+
+
+@dataclass(frozen=True, slots=True)
 class CheckpointReport:
     """What folding the write-ahead file back achieved: its sizes before and after, and whether all of it was done."""
 

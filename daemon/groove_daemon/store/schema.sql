@@ -6,8 +6,8 @@
 
 -- Facts about the index as a whole.
 CREATE TABLE meta (
-    key TEXT PRIMARY KEY,  -- generation, embedder_fingerprint, embedder_dimension
-    value ANY NOT NULL     -- generation and dimension are integers, the fingerprint is text
+    key TEXT PRIMARY KEY,  -- generation, embedder_fingerprint, embedder_dimension, calibration
+    value ANY NOT NULL     -- generation and dimension are integers, the others are text
 ) STRICT, WITHOUT ROWID;
 
 -- The watched folders that documents belong to.

@@ -45,6 +45,12 @@ def read_fingerprint(database: Database) -> str | None:
     return fingerprint
 
 
+def read_calibration(database: Database) -> str | None:
+    """What was learned about confidence, as it was stored."""
+    text: str | None = database.value("SELECT value FROM meta WHERE key = 'calibration'")
+    return text
+
+
 def write_meta(database: Database, key: str, value: str | int) -> None:
     """Record a fact."""
     database.run("INSERT INTO meta VALUES (?, ?) ON CONFLICT (key) DO UPDATE SET value = excluded.value", (key, value))
@@ -109,7 +115,12 @@ class WriteSide:
 
 
 class CollectionWriter(WriteSide):
-    """The collections of the index."""
+    """The collections of the index, and what was learned about it."""
+
+    def store_calibration(self, text: str) -> None:
+        """Keep what was learned about confidence, in place of what was learned before; generation unchanged."""
+        with self._write(is_visible=False):
+            write_meta(self.database, "calibration", text)
 
     def ensure_collection(self, name: str, root: str) -> CollectionId:
         """Make a collection known, or note that its folder is another one now."""

@@ -23,6 +23,7 @@ from groove_wire.methods import METHODS
         (calls.SimilarOptions, messages.SimilarRequest, set()),
         (calls.FailuresOptions, messages.FailuresRequest, set()),
         (calls.ReindexOptions, messages.ReindexRequest, set()),
+        (calls.CalibrateOptions, messages.CalibrateRequest, set()),
         (calls.WaitFreshOptions, messages.WaitFreshRequest, set()),
         (calls.AddCollectionOptions, messages.AddCollectionRequest, {"path"}),
     ],

@@ -20,6 +20,7 @@ HANDLERS: Mapping[str, Handler] = {
     "status": Handler(status.status, Lane.CONTROL),
     "failures": Handler(index.failures, Lane.CONTROL),
     "reindex": Handler(index.reindex, Lane.WAITING),
+    "calibrate": Handler(index.calibrate, Lane.WAITING),
     "wait_fresh": Handler(index.wait_fresh, Lane.WAITING),
     "subscribe": Handler(status.subscribe, Lane.LOOP),
     "unsubscribe": Handler(status.unsubscribe, Lane.LOOP),

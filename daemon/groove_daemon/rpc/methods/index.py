@@ -4,13 +4,14 @@ import time
 
 from groove_daemon.domain.query import Filters
 from groove_daemon.rpc import moments
-from groove_daemon.rpc.context import Failure, Progress, RescanReport, Topic
+from groove_daemon.rpc.context import CalibrationState, Failure, Progress, RescanReport, Topic
 from groove_daemon.rpc.methods.base import Call
 from groove_daemon.rpc.methods.filters import check_collections
 from groove_wire import messages as m
 
 # A terminal shows no more, and a fast rescan would otherwise send thousands of frames.
 PROGRESS_EVERY_S = 0.1
+MAX_PROBLEMS = 100
 
 
 def list_topics(call: Call, request: m.ListTopicsRequest) -> m.ListTopicsResponse:
@@ -49,7 +50,12 @@ def failures(call: Call, request: m.FailuresRequest) -> m.FailuresResponse:
         if not request.collections or failure.collection in request.collections
     ]
     page = found[request.offset : request.offset + request.limit]
-    return m.FailuresResponse(tuple(_failure_fields(failure) for failure in page), len(found))
+    problems = tuple(
+        m.ProblemFields(problem.collection, problem.path, problem.problem)
+        for problem in call.daemon.document_problems()
+        if not request.collections or problem.collection in request.collections
+    )
+    return m.FailuresResponse(tuple(_failure_fields(failure) for failure in page), len(found), problems[:MAX_PROBLEMS])
 
 
 def _failure_fields(failure: Failure) -> m.FailureFields:
@@ -124,6 +130,37 @@ def progress_notification(progress: Progress, *, msgid: int | None = None) -> m.
         eta_s=progress.eta_s,
         collection=progress.collection,
         msgid=msgid,
+    )
+
+
+def calibrate(call: Call, request: m.CalibrateRequest) -> m.CalibrateResponse:
+    """Learn how confident answers may be, and tell the caller how far it is."""
+    began = time.monotonic()
+    teller = _ProgressTeller(call)
+    state = call.daemon.calibrate(
+        request.questions,
+        is_cancelled=call.token.is_cancelled,
+        on_progress=lambda done, total: teller.tell(Progress("calibrating", done, total)),
+    )
+    call.notes.update(usable=state.calibration.curve is not None)
+    return m.CalibrateResponse(calibration_fields(state), (time.monotonic() - began) * 1000)
+
+
+def calibration_fields(state: CalibrationState) -> m.CalibrationFields:
+    """What was learned, as it travels."""
+    made = state.calibration
+    return m.CalibrationFields(
+        is_usable=made.curve is not None and not state.why_stale,
+        model=made.fingerprint,
+        generation=made.generation,
+        chunks=made.chunks,
+        answerable=made.answerable,
+        unanswerable=made.unanswerable,
+        made_at=moments.to_text(made.made_at),
+        reason=state.why_stale or made.reason or None,
+        false_accept=None if made.rates is None else made.rates.false_accept,
+        false_reject=None if made.rates is None else made.rates.false_reject,
+        separation=None if made.rates is None else made.rates.separation,
     )
 
 

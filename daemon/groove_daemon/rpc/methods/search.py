@@ -60,6 +60,7 @@ def _to_response(result: SearchResult, *, explain: bool) -> m.SearchResponse:
     return m.SearchResponse(
         results=tuple(hit_fields(hit, explain=explain) for hit in result.hits),
         low_confidence=result.low_confidence,
+        confidence=result.confidence,
         filter_applied=result.filter_applied,
         mode=result.mode,
         degraded=tuple(m.DegradedStage(stage.stage, stage.reason) for stage in result.degraded),

@@ -8,6 +8,7 @@ from groove_daemon.errors import Incompatible
 from groove_daemon.rpc import moments
 from groove_daemon.rpc.context import CollectionState, DaemonStatus, IndexState, Latency, ModelReport
 from groove_daemon.rpc.methods.base import Call
+from groove_daemon.rpc.methods.index import calibration_fields
 from groove_wire import messages as m
 from groove_wire.methods import METHODS
 from groove_wire.version import PROTOCOL_VERSION, VERSION
@@ -85,6 +86,7 @@ def status(call: Call, _request: m.StatusRequest) -> m.StatusResponse:
         counters={**state.counters, **call.meter.counters()},
         latency=_latency_fields(state, call.meter.latencies()),
         problems=state.problems,
+        calibration=None if state.calibration is None else calibration_fields(state.calibration),
         memory_bytes=state.memory_bytes,
         socket=state.socket,
         config_file=state.config_file,

@@ -10,8 +10,9 @@ from groove_daemon.retrieval.per_document import PerDocument
 from groove_daemon.retrieval.pipeline import Parts, build_pipeline
 from groove_daemon.retrieval.present import present
 from groove_daemon.retrieval.probe import Probe
+from groove_daemon.retrieval.rerank import Reranking
 from groove_daemon.retrieval.trace import StageSkipped, Trace
-from support.retrieval import MemoryCorpus, ids, make_query, make_ranking, note
+from support.retrieval import FixedScorer, MemoryCorpus, ids, make_query, make_ranking, note
 
 DOCUMENTS = {1: 10, 2: 10, 3: 10, 4: 20, 5: 20}
 
@@ -98,3 +99,27 @@ def test_without_a_limit_nothing_is_said_about_the_rest() -> None:
 
     assert [hit.more_in_document for hit in hits] == [0, 0]
     assert {step.stage: (step.status, step.reason) for step in trace.steps}["max_per_document"] == ("skipped", "off")
+
+
+def test_a_reranker_does_not_read_one_note_alone() -> None:
+    # A page of three makes a pool of 50, which the long note could fill.
+    corpus = MemoryCorpus(
+        note("long", *(f"owls owls {number}" for number in range(49))),
+        *(note(f"short {number}", f"owls by day {number}") for number in range(3)),
+    )
+    query = make_query("owls", limit=3)
+    scorer = FixedScorer({"by day 2": 9.0, "owls owls 4": 8.0, "owls owls 48": 7.0})
+    made = Parts(
+        replace(SearchSettings(), legs="chunks", max_per_document=1),
+        Probe(query, reader=corpus, vectors=corpus, embedder=lambda: None),
+        reranking=Reranking(scorer),
+    )
+
+    ranking = build_pipeline("notes", made).retrieve(query, Trace())
+
+    # Five of the long note are read, the sixth best and worse are not.
+    assert len(scorer.asked[0][1]) == 8
+    assert [corpus.chunks([candidate.chunk_id])[candidate.chunk_id].content for candidate in ranking][:2] == [
+        "owls by day 2", "owls owls 4",
+    ]  # fmt: skip
+    assert len(ranking) == 3

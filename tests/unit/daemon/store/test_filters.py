@@ -1,11 +1,23 @@
 import os
+import tempfile
 from pathlib import Path
 
 import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
 
 from groove_daemon.domain.query import Filters
 from groove_daemon.store.index import Index
-from support.store import allowed, embed_pending, found_paths, make_chunk, make_document_draft, make_vector, put
+from support.store import (
+    allowed,
+    embed_pending,
+    found_paths,
+    make_chunk,
+    make_document_draft,
+    make_vector,
+    open_index,
+    put,
+)
 
 
 @pytest.fixture
@@ -169,3 +181,28 @@ def test_documents_are_paged_by_path(library: Index) -> None:
 
     assert total == 3
     assert [document.path for document in page] == ["work/a.md"]
+
+
+TAGS = ["a", "b", 'a"b', "\\", "ä", "a\nb", '","', "A"]
+
+
+@given(
+    st.lists(st.lists(st.sampled_from(TAGS), unique=True, max_size=4), min_size=1, max_size=5),
+    st.lists(st.sampled_from(TAGS), max_size=3),
+    st.lists(st.sampled_from(TAGS), max_size=3),
+)
+@settings(max_examples=40, deadline=None)
+def test_tags_are_compared_whole(documents: list[list[str]], wanted: list[str], needed: list[str]) -> None:
+    with tempfile.TemporaryDirectory() as folder:
+        index = open_index(Path(folder) / "index.db")
+        for number, tags in enumerate(documents):
+            put(index, make_document_draft(f"{number}.md", "text", tags=tags))
+        filters = Filters(tags_any=tuple(wanted), tags_all=tuple(needed))
+        _, found = index.reader().documents(filters, offset=0, limit=10)
+        index.close()
+
+    assert [document.path for document in found] == [
+        f"{number}.md"
+        for number, tags in enumerate(documents)
+        if (not wanted or set(wanted) & set(tags)) and set(needed) <= set(tags)
+    ]

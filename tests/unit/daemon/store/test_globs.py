@@ -5,7 +5,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from groove_daemon.errors import InvalidParams
-from groove_daemon.store.globs import compile_globs
+from groove_daemon.store.globs import compile_globs, fixed_starts
 
 
 @pytest.mark.parametrize(
@@ -94,3 +94,29 @@ def test_any_glob_compiles_or_is_refused(glob: str, path: str) -> None:
         return
 
     assert passes(path) in (True, False)
+
+
+@pytest.mark.parametrize(
+    ("globs", "starts"),
+    [
+        (["a/*"], ["a/"]),
+        (["ab", "!x/*", "c?d"], ["ab", "c"]),
+        (["a/*", "**/b"], []),
+        (["!a/*"], []),
+        (["x[ab]", "y{a,b}", r"z\*"], ["x", "y", "z"]),
+    ],
+)
+def test_fixed_starts_end_at_the_first_special_sign(globs: list[str], starts: list[str]) -> None:
+    assert fixed_starts(globs) == starts
+
+
+@given(st.lists(st.text(alphabet="ab/*?[]{},!\\", max_size=8), max_size=3), st.text(alphabet="ab/", max_size=8))
+def test_what_passes_begins_with_a_fixed_start(globs: list[str], path: str) -> None:
+    starts = fixed_starts(globs)
+    try:
+        passes = compile_globs(globs)
+    except InvalidParams:
+        return
+
+    if passes(path) and starts:
+        assert path.startswith(tuple(starts))
