@@ -21,6 +21,7 @@ PARTS = {
     "fresh": "save to findable, and what the barrier costs",
     "first_index": "the first index of a real vault against the bare model",
     "filters": "a filter that keeps ten of 50,000 chunks against none",
+    "confidence": "false rates of calibrated confidence",
     "quality": "rankings against what people judged",
 }
 """Each is a module of this package with `measure(world, *, rounds) -> Report`."""

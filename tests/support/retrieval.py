@@ -255,6 +255,11 @@ class MemoryCorpus:
         self.calls.append("chunks")
         return {chunk_id: self._chunks[chunk_id] for chunk_id in ids if chunk_id in self._chunks}
 
+    def same_texts(self, ids: Sequence[ChunkId]) -> dict[ChunkId, ChunkId]:
+        first: dict[str, ChunkId] = {}
+        firsts = {key: first.setdefault(self._chunks[key].content, key) for key in ids if key in self._chunks}
+        return {key: earlier for key, earlier in firsts.items() if earlier != key}
+
     def places(self, ids: Sequence[ChunkId]) -> dict[ChunkId, Place]:
         return {
             key: Place(chunk.document.collection, chunk.document.path, chunk.line_start)
@@ -296,8 +301,9 @@ class MemoryCorpus:
         }
 
     def passages_of(self, chunk_ids: Sequence[ChunkId]) -> Mapping[ChunkId, int]:
-        texts = list(dict.fromkeys(chunk.content for chunk in self._chunks.values()))
-        return {key: texts.index(self._chunks[key].content) for key in chunk_ids if key in self._chunks}
+        keys = {key: (chunk.heading, chunk.content) for key, chunk in self._chunks.items()}
+        passages = list(dict.fromkeys(keys.values()))
+        return {key: passages.index(keys[key]) for key in chunk_ids if key in keys}
 
     def copies_of(
         self, chunk_ids: Sequence[ChunkId], *, allowed: frozenset[ChunkId]

@@ -111,11 +111,12 @@ def fit(answerable: Sequence[float], unanswerable: Sequence[float]) -> Curve:
     The targets are Platt's, a little inside 0 and 1, so that the slope stays finite where the kinds do not overlap.  A
     slope that would be negative is 0.
     """
+    sizes = (len(answerable), len(unanswerable))
     values = np.array([*answerable, *unanswerable], dtype=np.float64)
-    targets = np.array(
-        [_target(len(answerable))] * len(answerable) + [1 - _target(len(unanswerable))] * len(unanswerable)
-    )
-    weights = np.array([0.5 / len(answerable)] * len(answerable) + [0.5 / len(unanswerable)] * len(unanswerable))
+    # Those of the smaller kind for both, or the larger one would pull the middle to its side.
+    margin = 1 / (min(sizes) + 2)
+    targets = np.repeat([1 - margin, margin], sizes)
+    weights = np.repeat([0.5 / size for size in sizes], sizes)
     centre, spread = float(values.mean()), float(values.std()) or 1.0
     design = np.stack([(values - centre) / spread, np.ones_like(values)], axis=1)
     found = np.zeros(2)
@@ -127,10 +128,6 @@ def fit(answerable: Sequence[float], unanswerable: Sequence[float]) -> Curve:
     if found[0] <= 0:
         return Curve(0.0, centre)
     return Curve(float(found[0] / spread), float(centre - found[1] * spread / found[0]))
-
-
-def _target(count: int) -> float:
-    return (count + 1) / (count + 2)
 
 
 def separation(answerable: Sequence[float], unanswerable: Sequence[float]) -> float:

@@ -84,6 +84,10 @@ class CorpusReader(Protocol):
         """The chunks with their documents, in one read; what is gone is missing."""
         ...
 
+    def same_texts(self, ids: Sequence[ChunkId]) -> Mapping[ChunkId, ChunkId]:
+        """The chunks whose content is that of an earlier one of the list, to the first such one."""
+        ...
+
     def places(self, ids: Sequence[ChunkId]) -> Mapping[ChunkId, Place]:
         """Where the chunks stand, without their text; what is gone is missing."""
         ...

@@ -1,6 +1,7 @@
 """Passages that stand in several notes: one candidate speaks for all, and the answer says where else the text stands.
 
-Two chunks are copies when the embedder reads the same text for both.  The candidate with the highest score represents
+Two chunks are copies when the embedder reads the same text for both, or when both are candidates and have the same
+content, whatever stands above it.  The candidate with the highest score represents
 its copies, ties by chunk id; only what filters and exclusions leave can be a candidate, and only that is named as
 another place.  `Distinct` looks deeper when copies, or one note's many chunks, leave too few candidates for a page.
 """
@@ -11,7 +12,7 @@ from dataclasses import dataclass, field, replace
 
 from groove_daemon.domain.document import ChunkId, DocumentId
 from groove_daemon.domain.query import Query
-from groove_daemon.domain.ranking import Ranking
+from groove_daemon.domain.ranking import Candidate, Ranking
 from groove_daemon.retrieval.base import Refiner, Retriever
 from groove_daemon.retrieval.depth import Depths, pool
 from groove_daemon.retrieval.trace import Trace
@@ -24,6 +25,14 @@ _READ_FOR_ONE = 5
 _DEEPEST = 1000
 
 
+Copies = dict[ChunkId, list[ChunkId]]
+"""For a chunk that represents others with the same content and another passage: those."""
+
+
+def _no_texts(_chunk_ids: Sequence[ChunkId]) -> Mapping[ChunkId, ChunkId]:
+    return {}
+
+
 @dataclass(frozen=True, slots=True)
 class Duplicates:
     """Refiner that keeps the first candidate of each passage.
@@ -31,15 +40,27 @@ class Duplicates:
     Args:
         passages_of: what tells passages apart, by chunk; a chunk without one is a passage of its own.
         depths: how many candidates the next stage looks at.
+        texts_of: the chunks whose content is that of an earlier one of a list, to the first such one.
+        copies: what `texts_of` said of this query's candidates is noted here.
         name: the stage's name in the trace.
     """
 
     passages_of: Callable[[Sequence[ChunkId]], Mapping[ChunkId, int]] = field(repr=False, compare=False)
     depths: Depths = field(default_factory=Depths)
+    texts_of: Callable[[Sequence[ChunkId]], Mapping[ChunkId, ChunkId]] = field(
+        default=_no_texts, repr=False, compare=False
+    )
+    copies: Copies = field(default_factory=dict, repr=False, compare=False)
     name: str = DUPLICATES
 
     def refine(self, query: Query, ranking: Ranking, trace: Trace) -> Ranking:
         """Keep the best candidate of each passage, in the order of the ranking."""
+        kept = self._by_text(self._by_passage(ranking))
+        if len(kept) < len(ranking):
+            trace.remark(self.name, f"{len(ranking) - len(kept)} copies left out")
+        return tuple(kept[: self.depths.distinct(query.limit)])
+
+    def _by_passage(self, ranking: Ranking) -> list[Candidate]:
         passages = self.passages_of([candidate.chunk_id for candidate in ranking])
         seen: set[tuple[bool, int]] = set()
         kept = []
@@ -49,9 +70,14 @@ class Duplicates:
             if key not in seen:
                 seen.add(key)
                 kept.append(candidate)
-        if len(kept) < len(ranking):
-            trace.remark(self.name, f"{len(ranking) - len(kept)} copies left out")
-        return tuple(kept[: self.depths.distinct(query.limit)])
+        return kept
+
+    def _by_text(self, candidates: list[Candidate]) -> list[Candidate]:
+        same = self.texts_of([candidate.chunk_id for candidate in candidates])
+        self.copies.clear()
+        for other, first in same.items():
+            self.copies.setdefault(first, []).append(other)
+        return [candidate for candidate in candidates if candidate.chunk_id not in same]
 
 
 @dataclass(frozen=True, slots=True)

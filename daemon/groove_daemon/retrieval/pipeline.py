@@ -19,7 +19,7 @@ from groove_daemon.retrieval.dense import DenseRetriever
 from groove_daemon.retrieval.depth import Depths
 from groove_daemon.retrieval.diversity import Cosine, Diversity, Jaccard, Similarity
 from groove_daemon.retrieval.documents import DocumentWordsRetriever, MeanRetriever, TitleRetriever
-from groove_daemon.retrieval.duplicates import DUPLICATES, Distinct, Duplicates
+from groove_daemon.retrieval.duplicates import DUPLICATES, Copies, Distinct, Duplicates
 from groove_daemon.retrieval.per_document import PerDocument
 from groove_daemon.retrieval.probe import Probe, store_failures
 from groove_daemon.retrieval.rerank import Rerank, Reranking, ScoreCache
@@ -95,6 +95,7 @@ class Parts:
     `settings` are the effective ones, the request's own included.  `workers` is the pool in which vector legs run
     beside full text; None runs everything in the calling thread.  `mmr_overridden` says that the request itself named a
     parameter of diversity.  `sources` and `now` (seconds since the epoch) are for weighing memories.
+    `copies` is filled while the pipeline runs.
     """
 
     settings: SearchSettings
@@ -105,6 +106,7 @@ class Parts:
     mmr_overridden: bool = False
     sources: Sources = field(default_factory=dict)
     now: float = 0.0
+    copies: Copies = field(default_factory=dict, compare=False)
 
     @property
     def depths(self) -> Depths:
@@ -240,8 +242,18 @@ def _notes(parts: Parts) -> Retriever:
 def _distinct(parts: Parts) -> Retriever:
     """The fused legs, each passage once."""
     vectors = parts.probe.vectors
-    duplicates = Duplicates(vectors.passages_of, parts.depths) if parts.settings.merge_duplicates else Off(DUPLICATES)
+    duplicates: Refiner = Off(DUPLICATES)
+    if parts.settings.merge_duplicates:
+        duplicates = Duplicates(vectors.passages_of, parts.depths, _same_texts(parts), parts.copies)
     return Distinct(_fusion(parts), duplicates, parts.depths, vectors.documents_of, parts.settings.max_per_document)
+
+
+def _same_texts(parts: Parts) -> Callable[[Sequence[ChunkId]], Mapping[ChunkId, ChunkId]]:
+    def texts_of(chunk_ids: Sequence[ChunkId]) -> Mapping[ChunkId, ChunkId]:
+        with store_failures():
+            return parts.probe.reader.same_texts(chunk_ids)
+
+    return texts_of
 
 
 def _memory(parts: Parts) -> Retriever:

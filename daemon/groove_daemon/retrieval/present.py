@@ -14,6 +14,7 @@ from groove_daemon.domain.document import DocumentId, StoredChunk, StoredDocumen
 from groove_daemon.domain.hit import Expansion, Hit
 from groove_daemon.domain.query import Query
 from groove_daemon.domain.ranking import Candidate, Ranking
+from groove_daemon.retrieval.duplicates import Copies
 from groove_daemon.retrieval.corpus import Allowed, CorpusReader, VectorIndex
 from groove_daemon.retrieval.spans import Segment, match_lines, match_spans
 
@@ -89,7 +90,13 @@ def present(
 
 
 def with_copies(
-    hits: Sequence[Hit], *, reader: CorpusReader, vectors: VectorIndex, allowed: Allowed, roots: Mapping[str, str]
+    hits: Sequence[Hit],
+    *,
+    reader: CorpusReader,
+    vectors: VectorIndex,
+    allowed: Allowed,
+    roots: Mapping[str, str],
+    known: Copies | None = None,
 ) -> tuple[Hit, ...]:
     """Hits that say where else their passage stands: the first `MAX_PLACES` by collection and path, and how many.
 
@@ -99,9 +106,15 @@ def with_copies(
         vectors: the vector space, which knows copies.
         allowed: what the query may see; nothing else is named.
         roots: the folder of each collection, by name; places in others are left out.
+        known: copies that have another passage.
     """
-    copies = vectors.copies_of([hit.chunk.chunk_id for hit in hits], allowed=allowed)
-    found = reader.places([other for others in copies.values() for other in others]) if copies else {}
+    groups = {hit.chunk.chunk_id: [hit.chunk.chunk_id, *(known or {}).get(hit.chunk.chunk_id, ())] for hit in hits}
+    same = vectors.copies_of([chunk_id for group in groups.values() for chunk_id in group], allowed=allowed)
+    copies = {
+        key: {*group, *(other for chunk_id in group for other in same.get(chunk_id, ()))} - {key}
+        for key, group in groups.items()
+    }
+    found = reader.places([other for others in copies.values() for other in others]) if any(copies.values()) else {}
     places = {chunk_id: place for chunk_id, place in found.items() if place.collection in roots}
 
     def completed(hit: Hit) -> Hit:

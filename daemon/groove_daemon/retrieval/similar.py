@@ -17,7 +17,7 @@ from groove_daemon.domain.query import Filters, Query
 from groove_daemon.domain.ranking import Candidate, ranked
 from groove_daemon.errors import InvalidParams, ModelUnavailable, NotIndexed
 from groove_daemon.models.base import Embedder, Vector, as_vector
-from groove_daemon.retrieval.duplicates import Duplicates
+from groove_daemon.retrieval.duplicates import Copies, Duplicates
 from groove_daemon.retrieval.present import present, with_copies
 from groove_daemon.retrieval.trace import Trace
 from groove_daemon.store.filters import Allowed
@@ -139,22 +139,23 @@ def _chunks(
 ) -> tuple[Hit, ...]:
     others = _without_source(allowed, call.source) if isinstance(call.source, StoredDocument) else allowed
     source = frozenset({call.source.chunk_id}) if isinstance(call.source, StoredChunk) else frozenset[ChunkId]()
-    candidates = _distinct(call.limit, near, others, source=source, index=index)
     reader = index.reader()
+    copies: Copies = {}
+    duplicates = Duplicates(index.vectors.passages_of, texts_of=reader.same_texts, copies=copies)
+    candidates = _distinct(call.limit, near, others, source=source, duplicates=duplicates)
     hits = present(candidates, _NO_QUERY, reader=reader, roots=roots)
-    return with_copies(hits, reader=reader, vectors=index.vectors, allowed=others, roots=roots)
+    return with_copies(hits, reader=reader, vectors=index.vectors, allowed=others, roots=roots, known=copies)
 
 
 def _distinct(
-    limit: int, near: Similarities, allowed: Allowed, *, source: frozenset[ChunkId], index: Index
+    limit: int, near: Similarities, allowed: Allowed, *, source: frozenset[ChunkId], duplicates: Duplicates
 ) -> tuple[Candidate, ...]:
     """The nearest chunks, each passage once; it looks deeper until there are enough, or no more."""
-    stage = Duplicates(index.vectors.passages_of)
     depth = 2 * limit
     while True:
         scored = near.top_chunks(depth, allowed=allowed, excluded=source)
         ranking = ranked("cosine", [(chunk_id, _cosine(score)) for chunk_id, score in scored])
-        kept = stage.refine(Query("", "", (), (), limit), ranking, Trace())
+        kept = duplicates.refine(Query("", "", (), (), limit), ranking, Trace())
         if len(kept) >= limit or len(scored) < depth:
             return kept
         depth *= 4

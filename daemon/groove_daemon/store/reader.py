@@ -5,7 +5,7 @@ the writer.  Filters are part of each search, so a search that admits ten chunks
 """
 
 import json
-from collections import defaultdict
+from collections import Counter, defaultdict
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 
@@ -261,6 +261,28 @@ class Reader:
         if chunk_id not in found:
             raise NotIndexed(f"there is no chunk {chunk_id}", chunk_id=chunk_id)
         return found[chunk_id]
+
+    def same_texts(self, chunk_ids: Sequence[ChunkId]) -> dict[ChunkId, ChunkId]:
+        """The chunks whose content is that of an earlier one of the list, whatever stands above it: to the first."""
+        sizes = dict(
+            self.database.rows(
+                "SELECT chunk_id, octet_length(content) FROM chunks WHERE chunk_id IN (SELECT value FROM carray(?))",
+                (int_array(chunk_ids),),
+            )
+        )
+        counts = Counter(sizes.values())
+        doubtful = [chunk_id for chunk_id in chunk_ids if counts[sizes.get(chunk_id)] > 1]
+        if not doubtful:
+            return {}
+        texts = dict(
+            self.database.rows(
+                "SELECT chunk_id, content FROM chunks WHERE chunk_id IN (SELECT value FROM carray(?))",
+                (int_array(doubtful),),
+            )
+        )
+        first: dict[str, ChunkId] = {}
+        firsts = {chunk_id: first.setdefault(texts[chunk_id], chunk_id) for chunk_id in doubtful if chunk_id in texts}
+        return {chunk_id: earlier for chunk_id, earlier in firsts.items() if earlier != chunk_id}
 
     def places(self, chunk_ids: Sequence[ChunkId]) -> dict[ChunkId, Place]:
         """Where the chunks stand that exist, without reading their text."""

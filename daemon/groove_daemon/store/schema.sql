@@ -4,10 +4,10 @@
 -- row id.  It is made when the first embedder is bound, because its dimension is not known before.
 -- Numbers of a file's stat have no fixed type: what does not fit 64 signed bits is kept as decimal text.
 
--- Facts about the index as a whole.
+-- Facts about the index as a whole.  `calibration`, text, is one too: what was learned about confidence.
 CREATE TABLE meta (
-    key TEXT PRIMARY KEY,  -- generation, embedder_fingerprint, embedder_dimension, calibration
-    value ANY NOT NULL     -- generation and dimension are integers, the others are text
+    key TEXT PRIMARY KEY,  -- generation, embedder_fingerprint, embedder_dimension
+    value ANY NOT NULL     -- generation and dimension are integers, the fingerprint is text
 ) STRICT, WITHOUT ROWID;
 
 -- The watched folders that documents belong to.

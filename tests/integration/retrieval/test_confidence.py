@@ -18,30 +18,13 @@ from groove_daemon.store.index import Index
 from support.store import make_document_draft, open_index, put
 
 EMBEDDER = HashingEmbedder(256)
-BIRDS = [
-    "ouzel",
-    "wren",
-    "heron",
-    "bittern",
-    "finch",
-    "plover",
-    "curlew",
-    "godwit",
-    "dunlin",
-    "knot",
-    "turnstone",
-    "sanderling",
-    "ruff",
-    "snipe",
-    "woodcock",
-    "phalarope",
-]
+BIRDS = ("ouzel", "wren", "heron", "bittern", "finch", "plover", "curlew", "godwit", "dunlin", "knot", "ruff", "snipe")
 
 
 def sentence(number: int) -> str:
     """Seven words of their own for each note, two of them birds."""
     own = [f"zq{number}x{place}" for place in range(5)]
-    return f"{BIRDS[number % 16]} {BIRDS[(number * 7 + 3) % 16]} {' '.join(own)}."
+    return f"{BIRDS[number % 12]} {BIRDS[(number * 7 + 3) % 12]} {' '.join(own)}."
 
 
 def fill(index: Index, numbers: range) -> None:

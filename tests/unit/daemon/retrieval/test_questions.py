@@ -12,7 +12,10 @@ from groove_daemon.retrieval.words import keywords
     ("content", "question"),
     [
         # Every third of ouzel, builds, nest, behind, falling, water, near, mountain, streams is left out.
-        ("The ouzel builds its nest behind falling water near mountain streams.", "ouzel builds behind falling near mountain"),
+        (
+            "The ouzel builds its nest behind falling water near mountain streams.",
+            "ouzel builds behind falling near mountain",
+        ),
         ("Too short.", None),
         ("", None),
         # The middle one of three that are long enough.
