@@ -23,6 +23,7 @@ PARTS = {
     "filters": "a filter that keeps ten of 50,000 chunks against none",
     "confidence": "false rates of calibrated confidence",
     "quality": "rankings against what people judged",
+    "lookups": "passages found by words that stand in them",
 }
 """Each is a module of this package with `measure(world, *, rounds) -> Report`."""
 

@@ -121,8 +121,11 @@ class PartsAlone:
         return took
 
     def _phrases(self, query: Query) -> Sequence[str]:
-        shares = self._reader.phrase_frequencies(query.phrases)
-        return split_common(query.phrases, shares.get)[0] if len(query.phrases) > 1 else query.phrases
+        """The phrases that the product searches for: a baseline with more of them would flatter it."""
+        if len(query.phrases) < 2:
+            return query.phrases
+        telling = content_words(query.phrases)
+        return split_common(telling, self._reader.phrase_frequencies(telling).get)[0]
 
     def _statement(self, table: lexical.Table, expression: str | None) -> Callable[[], object]:
         if expression is None:

@@ -30,6 +30,7 @@ if TYPE_CHECKING:
         AddCollectionOptions,
         CalibrateOptions,
         FailuresOptions,
+        GetBestPracticeOptions,
         GetChunkOptions,
         GetDocumentOptions,
         ListDocumentsOptions,
@@ -154,6 +155,13 @@ class AsyncClient:
     ) -> messages.SimilarResponse:
         """Find documents or chunks near a document, a chunk or a text."""
         return await self._ask(messages.SimilarResponse, "similar", {**options}, timeout_s)
+
+    async def get_best_practice(
+        self, target: str, *, timeout_s: float | None = None, **options: Unpack[GetBestPracticeOptions]
+    ) -> messages.GetBestPracticeResponse:
+        """Return the note that says how something is to be done, or a section of it."""
+        params: dict[str, object] = {"target": target, **options}
+        return await self._ask(messages.GetBestPracticeResponse, "get_best_practice", params, timeout_s)
 
     async def list_documents(
         self, *, timeout_s: float | None = None, **options: Unpack[ListDocumentsOptions]

@@ -84,6 +84,12 @@ class GetDocumentOptions(TypedDict, total=False):
     line_end: int
 
 
+class GetBestPracticeOptions(TypedDict, total=False):
+    """Which section."""
+
+    category: str
+
+
 class GetChunkOptions(TypedDict, total=False):
     """Which chunk: by the id of a hit, or by path and line."""
 

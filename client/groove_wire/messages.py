@@ -394,6 +394,25 @@ class SimilarResponse:
 
 
 @dataclass(frozen=True, slots=True)
+class GetBestPracticeRequest(Message):
+    """The note that says how something is to be done, by the templates of the configuration."""
+
+    target: str = param(doc="What it is about, for example a language: a name, without `/`.", max_bytes=255)
+    category: str | None = param(None, doc="Only the section of this heading of the second level, whatever its case.")
+
+
+@dataclass(frozen=True, slots=True)
+class GetBestPracticeResponse:
+    """The note, or its section with its heading; `sections` are all headings of the second level."""
+
+    target: str
+    title: str
+    content: str
+    sections: tuple[str, ...]
+    generation: int
+
+
+@dataclass(frozen=True, slots=True)
 class ListDocumentsRequest(Message):
     """Documents in the index, by collection and path."""
 

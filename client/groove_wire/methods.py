@@ -37,6 +37,10 @@ _METHODS = (
     Method("get_document", m.GetDocumentRequest, m.GetDocumentResponse, "Return a document's text as it is indexed."),
     Method("get_chunk", m.GetChunkRequest, m.GetChunkResponse, "Return one chunk."),
     Method("similar", m.SimilarRequest, m.SimilarResponse, "Find what is near a document, a chunk or a text."),
+    Method(
+        "get_best_practice", m.GetBestPracticeRequest, m.GetBestPracticeResponse,
+        "Return the note that says how something is to be done, or a section of it.",
+    ),
     Method("list_documents", m.ListDocumentsRequest, m.ListDocumentsResponse, "List documents, with filters."),
     Method("list_topics", m.ListTopicsRequest, m.ListTopicsResponse, "List topics, with filters."),
     Method("status", m.StatusRequest, m.StatusResponse, "Say what the daemon has, does, and suffers from."),

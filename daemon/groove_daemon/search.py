@@ -26,7 +26,7 @@ from groove_daemon.retrieval.calibration import Curve
 from groove_daemon.retrieval.compile import PHRASE_CAP, compile_query
 from groove_daemon.retrieval.confidence import low_confidence
 from groove_daemon.retrieval.costs import Costs
-from groove_daemon.retrieval.duplicates import DUPLICATES
+from groove_daemon.retrieval.duplicates import DUPLICATES, Copies
 from groove_daemon.retrieval.expand import expand
 from groove_daemon.retrieval.pipeline import Parts, Profile, profile_of
 from groove_daemon.retrieval.present import Expand, Shown, present, with_copies
@@ -325,6 +325,7 @@ class SearchService:
                 patient_until=plan.deadline if plan.budget_end is None else plan.budget_end,
             )
             ranking: Ranking = ()
+            copies: Copies = {}
             if query.limit > 0:
                 parts = Parts(
                     settings=settings,
@@ -335,6 +336,7 @@ class SearchService:
                     mmr_overridden=plan.call.mmr_lambda is not None or plan.call.mmr_same_doc_penalty is not None,
                     sources=plan.setup.sources,
                     now=self._clock.now(),
+                    copies=copies,
                 )
                 with _interrupted(reader, plan.budget_end):
                     ranking = plan.profile.recipe(parts).retrieve(query, trace)
@@ -343,7 +345,12 @@ class SearchService:
             hits = present(ranking, query, reader=reader, roots=plan.setup.roots, expand=_expansion(settings))
             if is_merged:
                 hits = with_copies(
-                    hits, reader=reader, vectors=self._index.vectors, allowed=probe.allowed, roots=plan.setup.roots
+                    hits,
+                    reader=reader,
+                    vectors=self._index.vectors,
+                    allowed=probe.allowed,
+                    roots=plan.setup.roots,
+                    known=copies,
                 )
             reason = "with more of the document around each hit" if settings.parent_retriever.enabled else ""
             trace.record("present", "ran", reason, (time.perf_counter() - start) * 1000, len(ranking), len(hits))

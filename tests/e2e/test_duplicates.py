@@ -28,6 +28,22 @@ def test_a_passage_in_several_notes_is_shown_once_and_names_the_others(daemon: D
     assert "also in 2 other notes" in shown.stdout
 
 
+def test_a_passage_that_was_pasted_under_other_headings_is_shown_once(daemon: DaemonProcess) -> None:
+    pasted = "Take the blue tent, the stove and two ropes for the ridge.\n"
+    daemon.write("alps.md", f"# Alps\n\n## Gear\n\n{pasted}")
+    daemon.write("lakes.md", f"# Lakes\n\n## Packing\n\n{pasted}")
+    daemon.write("plain.md", pasted)
+    daemon.start()
+    daemon.wait_fresh(vectors=True)
+
+    with daemon.client() as client:
+        answer = client.search("blue tent ropes")
+
+    (hit,) = answer.results
+    assert {hit.path, *(place.path for place in hit.also_in or ())} == {"alps.md", "lakes.md", "plain.md"}
+    assert hit.also_in_count == 2
+
+
 def test_an_edited_copy_stands_for_itself_again(daemon: DaemonProcess) -> None:
     daemon.write("a.md", RULE)
     daemon.write("b.md", RULE)

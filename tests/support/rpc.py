@@ -234,6 +234,7 @@ class StandInDaemon:
     removed: list[str] = field(default_factory=list)
     waited: list[tuple[object, ...]] = field(default_factory=list)
     reloads: int = 0
+    templates: tuple[str, ...] = ("practices/{target}.md", "birds/{target}.md")
     shutdowns: int = 0
 
     def search(
@@ -250,6 +251,9 @@ class StandInDaemon:
             other = make_document(document_id=DocumentId(4), path="birds/dipper.md", title="Dipper")
             return SimilarResult((NearDocument(other, 0.75),), (), 0, 12)
         return SimilarResult((), (make_hit(score=0.5, match_spans=None, match_lines=(), evidence=()),), 2, 12)
+
+    def best_practice_templates(self) -> Sequence[str]:
+        return self.templates
 
     def calibrate(
         self, questions: int, *, is_cancelled: Callable[[], bool], on_progress: Callable[[int, int], None]

@@ -31,6 +31,9 @@ def use_client() -> None:
         assert_type(groove.status(), messages.StatusResponse)
         assert_type(groove.failures(limit=10), messages.FailuresResponse)
         assert_type(groove.reindex(force=True, on_progress=show_progress), messages.ReindexResponse)
+        assert_type(groove.calibrate(questions=50, on_progress=show_progress), messages.CalibrateResponse)
+        assert_type(groove.get_best_practice("rust", category="tests"), messages.GetBestPracticeResponse)
+        assert_type(groove.search("gulls", on_partial=show_partial).confidence, float | None)
         assert_type(groove.wait_fresh(deadline_ms=500, vectors=True), messages.WaitFreshResponse)
         assert_type(groove.collections(), messages.CollectionsResponse)
         assert_type(groove.add_collection("/notes", name="notes"), messages.AddCollectionResponse)
@@ -44,6 +47,10 @@ def use_client() -> None:
         groove.shutdown()
 
 
+def show_partial(partial: messages.PartialNotification) -> None:
+    assert_type(partial.results[0].id, int)
+
+
 def show_progress(progress: messages.ProgressNotification) -> None:
     assert_type(progress.done, int)
 
@@ -52,6 +59,8 @@ async def use_async_client() -> None:
     async with await AsyncClient.connect(socket="/tmp/d.sock") as groove:
         assert_type(groove, AsyncClient)
         assert_type(await groove.search("gulls", collections=["notes"]), messages.SearchResponse)
+        assert_type(await groove.search("gulls", on_partial=show_partial), messages.SearchResponse)
+        assert_type(await groove.calibrate(), messages.CalibrateResponse)
         assert_type(await groove.reindex(paths=["/notes/a.md"], on_progress=show_progress), messages.ReindexResponse)
         notices = groove.notifications()
         assert_type(notices, AsyncIterator[messages.IndexChangedNotification | messages.ProgressNotification])

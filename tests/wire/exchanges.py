@@ -89,6 +89,12 @@ EXCHANGES = (
     )),
     Exchange("similar_chunks", "Chunks near a text.", (encode_request(1, "similar", {"text": "a small bird"}),)),
     Exchange("similar_to_nothing", "A source is needed.", (encode_request(1, "similar", {"limit": 3}),)),
+    Exchange("get_best_practice", "By the second template.", (
+        encode_request(1, "get_best_practice", {"target": "ouzel"}),
+    )),
+    Exchange("get_best_practice_section", "No such section: those that there are.", (
+        encode_request(1, "get_best_practice", {"target": "ouzel", "category": "Nests"}),
+    )),
     Exchange("list_documents", "One page.", (encode_request(1, "list_documents", {"limit": 1}),)),
     Exchange("list_topics", "All topics.", (encode_request(1, "list_topics"),)),
     Exchange("status", "How the daemon is.", (encode_request(1, "status"),)),

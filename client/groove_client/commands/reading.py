@@ -71,6 +71,13 @@ def _shown(content: str, screen: Screen) -> str:
     return text if text.endswith("\n") or not text else text + "\n"
 
 
+def _best_practice(session: Session) -> int:
+    params = filters(session, "category")
+    params["target"] = session.arguments.operands[0]
+    show(session, session.ask("get_best_practice", params), _document_text)
+    return 0
+
+
 def _open(session: Session) -> int:
     operand = session.arguments.operands[0]
     places = load(session.state_dir)
@@ -93,4 +100,4 @@ def _editor_command(path: str, line: int) -> list[str]:
         raise UsageError(f"open: $VISUAL or $EDITOR is {editor!r}: {error}") from error
 
 
-RUNNERS = {"get": _get, "open": _open}
+RUNNERS = {"get": _get, "open": _open, "best-practice": _best_practice}

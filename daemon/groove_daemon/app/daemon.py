@@ -264,6 +264,10 @@ class GrooveDaemon:
         setup = self._setup()
         return find_similar(call, index=self._index, embedder=self._embedder, roots=setup.roots)
 
+    def best_practice_templates(self) -> Sequence[str]:
+        """Paths relative to the collections, with `{target}`, in the order in which they are tried."""
+        return self.settings.best_practice.templates
+
     def calibrate(
         self, questions: int, *, is_cancelled: Callable[[], bool], on_progress: Callable[[int, int], None]
     ) -> context.CalibrationState:

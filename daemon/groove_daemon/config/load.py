@@ -390,6 +390,7 @@ class _Reading:
         )
         self._check_orders(settings)
         self._check_profiles(settings)
+        self._check_templates(settings.best_practice.templates)
         if self.problems:
             raise ConfigError(_summary(self.problems), problems=tuple(self.problems))
         self._warn()
@@ -423,6 +424,14 @@ class _Reading:
             names = ("whole_doc_threshold_tokens", "max_expanded_tokens")
             smaller, larger = (f"search.parent_retriever.{name}" for name in names)
             self._order(smaller, "must be smaller than", larger)
+
+    def _check_templates(self, templates: Sequence[str]) -> None:
+        for template in templates:
+            place = self.places.get("best_practice.templates", "best_practice.templates")
+            if template.count("{target}") != 1:
+                self._problem(place, f"{show(template)} must have {{target}} once")
+            elif template.startswith("/") or ".." in template.split("/"):
+                self._problem(place, f"{show(template)} must be relative to the collections, without ..")
 
     def _order(self, smaller: str, relation: str, larger: str) -> None:
         def shown(name: str) -> str:

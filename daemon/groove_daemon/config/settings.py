@@ -294,6 +294,16 @@ class SearchSettings:
 
 
 @dataclass(frozen=True, slots=True)
+class BestPracticeSettings:
+    """Notes that say how something is to be done, for `get_best_practice`."""
+
+    templates: tuple[str, ...] = option(
+        (),
+        doc='Paths, relative to the collections, in which `{target}` stands for what is asked for, such as `"best-practices/{target}.md"`; the first that is in the index is taken.',
+    )
+
+
+@dataclass(frozen=True, slots=True)
 class ProfileSettings:
     """A profile of the user's own: a built-in recipe, and the settings that are in force for it.
 
@@ -368,6 +378,7 @@ class Settings:
     watch: WatchSettings = field(default_factory=WatchSettings)
     search: SearchSettings = field(default_factory=SearchSettings)
     profiles: tuple[ProfileSettings, ...] = field(default=())
+    best_practice: BestPracticeSettings = field(default_factory=BestPracticeSettings)
     limits: LimitSettings = field(default_factory=LimitSettings)
     maintenance: MaintenanceSettings = field(default_factory=MaintenanceSettings)
     log: LogSettings = field(default_factory=LogSettings)

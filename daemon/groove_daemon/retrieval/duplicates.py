@@ -55,7 +55,7 @@ class Duplicates:
 
     def refine(self, query: Query, ranking: Ranking, trace: Trace) -> Ranking:
         """Keep the best candidate of each passage, in the order of the ranking."""
-        kept = self._by_text(self._by_passage(ranking))
+        kept = self._by_text(self._by_passage(ranking), self.depths.distinct(query.limit))
         if len(kept) < len(ranking):
             trace.remark(self.name, f"{len(ranking) - len(kept)} copies left out")
         return tuple(kept[: self.depths.distinct(query.limit)])
@@ -72,8 +72,14 @@ class Duplicates:
                 kept.append(candidate)
         return kept
 
-    def _by_text(self, candidates: list[Candidate]) -> list[Candidate]:
-        same = self.texts_of([candidate.chunk_id for candidate in candidates])
+    def _by_text(self, candidates: list[Candidate], wanted: int | None) -> list[Candidate]:
+        """The first of each content; texts are compared as far down as it takes to have `wanted`, None for all."""
+        chunk_ids = [candidate.chunk_id for candidate in candidates]
+        reach = len(chunk_ids) if wanted is None else pool(wanted)
+        same = self.texts_of(chunk_ids[:reach])
+        while wanted is not None and reach < len(chunk_ids) and reach - len(same) < wanted:
+            reach *= 2
+            same = self.texts_of(chunk_ids[:reach])
         self.copies.clear()
         for other, first in same.items():
             self.copies.setdefault(first, []).append(other)

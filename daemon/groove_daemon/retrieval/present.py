@@ -14,8 +14,8 @@ from groove_daemon.domain.document import DocumentId, StoredChunk, StoredDocumen
 from groove_daemon.domain.hit import Expansion, Hit
 from groove_daemon.domain.query import Query
 from groove_daemon.domain.ranking import Candidate, Ranking
-from groove_daemon.retrieval.duplicates import Copies
 from groove_daemon.retrieval.corpus import Allowed, CorpusReader, VectorIndex
+from groove_daemon.retrieval.duplicates import Copies
 from groove_daemon.retrieval.spans import Segment, match_lines, match_spans
 
 MAX_PLACES = 20

@@ -320,6 +320,10 @@ class Daemon(Protocol):
         """What is near a document, a chunk or a text; raises NotIndexed when the source has no vector."""
         ...
 
+    def best_practice_templates(self) -> Sequence[str]:
+        """Paths relative to the collections, with `{target}`, in the order in which they are tried."""
+        ...
+
     def calibrate(
         self, questions: int, *, is_cancelled: Callable[[], bool], on_progress: Callable[[int, int], None]
     ) -> CalibrationState:

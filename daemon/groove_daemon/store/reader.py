@@ -264,17 +264,17 @@ class Reader:
 
     def same_texts(self, chunk_ids: Sequence[ChunkId]) -> dict[ChunkId, ChunkId]:
         """The chunks whose content is that of an earlier one of the list, whatever stands above it: to the first."""
-        sizes = dict(
+        sizes: dict[ChunkId, int] = dict(
             self.database.rows(
                 "SELECT chunk_id, octet_length(content) FROM chunks WHERE chunk_id IN (SELECT value FROM carray(?))",
                 (int_array(chunk_ids),),
             )
         )
         counts = Counter(sizes.values())
-        doubtful = [chunk_id for chunk_id in chunk_ids if counts[sizes.get(chunk_id)] > 1]
+        doubtful = [chunk_id for chunk_id in chunk_ids if counts[sizes.get(chunk_id, -1)] > 1]
         if not doubtful:
             return {}
-        texts = dict(
+        texts: dict[ChunkId, str] = dict(
             self.database.rows(
                 "SELECT chunk_id, content FROM chunks WHERE chunk_id IN (SELECT value FROM carray(?))",
                 (int_array(doubtful),),

@@ -199,3 +199,19 @@ def test_copies_and_places_are_known_without_vectors(shelf: Shelf) -> None:
     assert passages[twin] == vectors.passages_of([other])[other]
     assert [(spot.collection, spot.path, spot.line_start) for spot in place.values()] == [("notes", "b.md", 7)]
     assert len(vectors.copies_of([twin], allowed=reader.allowed(Filters()))[twin]) == 2
+
+
+def test_equal_contents_are_told_whatever_stands_above_them(shelf: Shelf) -> None:
+    shelf.add("a.md", make_chunk("twin", context="A"), make_chunk("twix", context="A"))
+    shelf.add("b.md", make_chunk("twin", context="B"), make_chunk("twin", context="C"))
+    reader = shelf.index.reader()
+    ids = {}
+    for path in ("a.md", "b.md"):
+        document = reader.document("notes", path)
+        assert document is not None
+        ids[path] = [chunk.chunk_id for chunk in reader.document_chunks(document.document_id)]
+    (twin, twix), (second, third) = ids["a.md"], ids["b.md"]
+
+    assert reader.same_texts([third, twix, twin, second, ChunkId(999)]) == {twin: third, second: third}
+    assert reader.same_texts([twin, twix]) == {}
+    assert reader.same_texts([]) == {}

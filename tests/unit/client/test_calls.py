@@ -17,6 +17,7 @@ from groove_wire.methods import METHODS
     [
         (calls.SearchOptions, messages.SearchRequest, {"query", "stream"}),
         (calls.GetDocumentOptions, messages.GetDocumentRequest, set()),
+        (calls.GetBestPracticeOptions, messages.GetBestPracticeRequest, {"target"}),
         (calls.GetChunkOptions, messages.GetChunkRequest, set()),
         (calls.ListDocumentsOptions, messages.ListDocumentsRequest, set()),
         (calls.ListTopicsOptions, messages.ListTopicsRequest, set()),

@@ -155,6 +155,7 @@ def test_file_uri_escapes_bytes():
             {"degraded": [{"stage": "dense", "reason": "loading"}, {"stage": "title", "reason": "loading"}]},
             "without dense, title: loading",
         ),
+        ({"confidence": 0.25}, "confidence 0.25: the notes may hold no answer to this"),
         ({"mode": "fts_only"}, "found by words alone, without vectors"),
         ({"pending_vectors": 3}, "3 passages have no vector yet and are found by their words alone"),
         ({"warnings": ["two phrases left out"]}, "two phrases left out"),

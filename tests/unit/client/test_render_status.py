@@ -3,7 +3,16 @@
 import pytest
 
 from groove_client.render import Screen
-from groove_client.render_status import collections, config, documents, failures, progress_line, status, topics
+from groove_client.render_status import (
+    calibration,
+    collections,
+    config,
+    documents,
+    failures,
+    progress_line,
+    status,
+    topics,
+)
 from support.answers import make_status
 
 SCREEN = Screen("never", {"COLUMNS": "100"})
@@ -21,6 +30,25 @@ def test_status_of_an_idle_daemon_says_up_to_date_first():
     assert "search times   p50 8.0 ms, p95 12.5 ms, p99 13.0 ms, 3 so far\n" in text
     assert "memory         250.0 MiB\n" in text
     assert "daemon         0.1.0, pid 4711, up 3 h 12 min, 1 connection\n" in text
+
+
+@pytest.mark.parametrize(
+    ("learned", "line"),
+    [
+        ({}, ""),
+        (
+            {"is_usable": True, "answerable": 100, "unanswerable": 58, "false_accept": 0.031, "false_reject": 0.12},
+            "calibrated on 100 questions with an answer and 58 without; at 0.5, 3% falsely accepted and 12% falsely "
+            "rejected",
+        ),
+        (
+            {"is_usable": False, "answerable": 3, "unanswerable": 60, "reason": "only 3 questions"},
+            "not told: only 3 questions; learned from 3 questions with an answer and 60 without",
+        ),
+    ],
+)
+def test_calibration_is_one_line(learned, line):
+    assert calibration(learned) == line
 
 
 @pytest.mark.parametrize(

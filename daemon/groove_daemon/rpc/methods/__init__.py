@@ -5,7 +5,7 @@ What always holds: it has exactly the methods of `groove_wire.methods`.
 
 from collections.abc import Mapping
 
-from groove_daemon.rpc.methods import admin, index, search, similar, status
+from groove_daemon.rpc.methods import admin, best_practice, index, search, similar, status
 from groove_daemon.rpc.methods.base import Handler, Lane
 
 HANDLERS: Mapping[str, Handler] = {
@@ -15,6 +15,7 @@ HANDLERS: Mapping[str, Handler] = {
     "get_document": Handler(search.get_document, Lane.READER),
     "get_chunk": Handler(search.get_chunk, Lane.READER),
     "similar": Handler(similar.similar, Lane.READER),
+    "get_best_practice": Handler(best_practice.get_best_practice, Lane.READER),
     "list_documents": Handler(search.list_documents, Lane.READER),
     "list_topics": Handler(index.list_topics, Lane.READER),
     "status": Handler(status.status, Lane.CONTROL),

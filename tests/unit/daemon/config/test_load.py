@@ -362,3 +362,20 @@ def test_wrong_configuration_is_found_under_any_working_directory(
     loaded = load(Path(os.path.relpath(tmp_path / "config.toml")), {}, flags={})
 
     assert loaded.settings.collections[0].path == f"{tmp_path}/notes"
+
+
+@pytest.mark.parametrize(
+    ("template", "expected"),
+    [
+        ("a.md", '"a.md" must have {target} once'),
+        ("{target}/{target}.md", '"{target}/{target}.md" must have {target} once'),
+        ("/a/{target}.md", '"/a/{target}.md" must be relative to the collections, without ..'),
+        ("../{target}.md", '"../{target}.md" must be relative to the collections, without ..'),
+    ],
+)
+def test_template_of_best_practices_is_a_relative_path_with_its_target(
+    tmp_path: Path, template: str, expected: str
+) -> None:
+    text = f"[best_practice]\ntemplates = ['{template}', 'ok/{{target}}.md']\n"
+
+    assert problems(tmp_path, text) == [f"FILE:2: best_practice.templates: {expected}"]

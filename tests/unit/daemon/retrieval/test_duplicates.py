@@ -14,7 +14,7 @@ from groove_daemon.retrieval.pipeline import Parts, build_pipeline
 from groove_daemon.retrieval.present import MAX_PLACES, present, with_copies
 from groove_daemon.retrieval.probe import Probe
 from groove_daemon.retrieval.trace import Trace
-from support.retrieval import MemoryCorpus, Note, ids, make_query, make_ranking, note
+from support.retrieval import MemoryCorpus, Note, Passage, ids, make_query, make_ranking, note
 
 PASSAGES = {1: 100, 2: 200, 3: 100, 4: 300, 5: 200}
 
@@ -31,7 +31,8 @@ def search(corpus: MemoryCorpus, text: str, *, limit: int = 5, filters: Filters 
     ranking = build_pipeline("notes", made).retrieve(query, trace)
     roots = {"notes": "/n", "work": "/w"}
     hits = present(ranking, query, reader=corpus, roots=roots)
-    return with_copies(hits, reader=corpus, vectors=corpus, allowed=probe.allowed, roots=roots), trace
+    hits = with_copies(hits, reader=corpus, vectors=corpus, allowed=probe.allowed, roots=roots, known=made.copies)
+    return hits, trace
 
 
 def test_the_first_of_each_passage_represents_it() -> None:
@@ -138,3 +139,28 @@ def test_copies_stay_when_they_are_not_merged() -> None:
 
     assert len(hits) == 3
     assert {step.stage: (step.status, step.reason) for step in trace.steps}["duplicates"] == ("skipped", "off")
+
+
+def test_the_same_content_under_another_heading_is_a_copy_too() -> None:
+    def under(title: str, heading: str) -> Note:
+        return Note(title, (Passage("owls hunt mice", heading=heading),))
+
+    corpus = MemoryCorpus(under("a", "Night"), under("b", "Dusk"), under("c", "Dusk"), note("d", "owls hunt"))
+
+    (first, second), trace = search(corpus, "owls", legs="chunks")
+
+    assert [hit.chunk.document.path for hit in (first, second)] == ["a.md", "d.md"]
+    assert [place.path for place in first.also_in] == ["b.md", "c.md"]
+    assert (first.also_in_count, second.also_in_count) == (2, 0)
+    assert "2 copies left out" in [step.reason for step in trace.steps if step.stage == "duplicates"]
+
+
+def test_texts_are_compared_as_far_down_as_a_page_takes() -> None:
+    # Sixty headings over one content rank first; the first look at 50 texts leaves one.
+    pasted = [Note(f"copy {number}", (Passage("owls owls owls", heading=f"owls {number}"),)) for number in range(60)]
+    others = [note(f"other {number}", f"owls in valley {number}") for number in range(6)]
+
+    hits, _ = search(MemoryCorpus(*pasted, *others), "owls", limit=4, legs="chunks")
+
+    assert [hit.content for hit in hits] == ["owls owls owls", *(f"owls in valley {number}" for number in range(3))]
+    assert hits[0].also_in_count == 59
