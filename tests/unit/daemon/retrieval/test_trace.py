@@ -4,6 +4,8 @@ import time
 
 import pytest
 
+from groove_daemon.domain.document import ChunkId
+from groove_daemon.domain.ranking import Candidate
 from groove_daemon.errors import Cancelled, DeadlineExceeded
 from groove_daemon.retrieval.costs import Costs
 from groove_daemon.retrieval.trace import OUT_OF_BUDGET, OutOfBudget, StageFailed, StageSkipped, Step, Trace
@@ -118,3 +120,35 @@ def test_estimates_are_running_means_by_magnitude_of_size() -> None:
     assert costs.expect("rerank", 5) == 0.0
     costs.fade("rerank", 40)
     assert costs.expect("rerank", 40) == pytest.approx(1.17)
+
+
+def test_rankings_on_the_way_are_told_once_each_and_never_empty() -> None:
+    told: list[tuple[str, int]] = []
+    trace = Trace(on_ranking=lambda name, ranking: told.append((name, len(ranking))))
+    some = (Candidate(ChunkId(1), 0.5, ()),)
+
+    trace.show("text", ())
+    trace.show("text", some)
+    trace.show("text", some * 2)
+    trace.show("fusion", some * 2)
+
+    assert told == [("text", 1), ("fusion", 2)]
+    assert trace.is_followed
+    assert not Trace().is_followed
+
+
+def test_rankings_on_the_way_cost_no_budget_that_is_spent() -> None:
+    told: list[str] = []
+    trace = Trace(on_ranking=lambda name, _ranking: told.append(name), budget_end=time.monotonic())
+    trace.show("text", (Candidate(ChunkId(1), 0.5, ()),))
+
+    assert told == []
+
+
+def test_ranking_on_the_way_of_a_cancelled_query_ends_it() -> None:
+    told: list[str] = []
+    trace = Trace(on_ranking=lambda name, _ranking: told.append(name), is_cancelled=lambda: True)
+    with pytest.raises(Cancelled):
+        trace.show("text", (Candidate(ChunkId(1), 0.5, ()),))
+
+    assert told == []
