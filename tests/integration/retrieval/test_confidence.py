@@ -8,13 +8,17 @@ import numpy as np
 import pytest
 
 from groove_daemon.app.confidence import Confidence
+from groove_daemon.config.settings import SearchSettings
+from groove_daemon.domain.passage import passage
 from groove_daemon.errors import Busy, Cancelled, ModelUnavailable
 from groove_daemon.models.hashing import HashingEmbedder
 from groove_daemon.retrieval.calibrating import calibrate
 from groove_daemon.retrieval.calibration import Curve
 from groove_daemon.retrieval.questions import OFF_TOPIC
 from groove_daemon.rpc.context import CalibrationState
+from groove_daemon.search import SearchCall, SearchService, SearchSetup, Sync
 from groove_daemon.store.index import Index
+from support.retrieval import FixedScorer
 from support.store import make_document_draft, open_index, put
 
 EMBEDDER = HashingEmbedder(256)
@@ -177,3 +181,65 @@ def test_second_calibration_at_once_is_busy(index: Index) -> None:
     learn(index, confidence=confidence, on_progress=ask_again)
 
     assert len(refused) == 100
+
+
+# -- in an answer ----------------------------------------------------------------------------------------------------
+
+
+class AlwaysFresh:
+    """Fresh at once, and no file has changed."""
+
+    def sync(self, _collections: object, **_: object) -> Sync:
+        return Sync(True)
+
+    def unverified(self, _collections: object) -> Sync:
+        return Sync(False, "not checked")
+
+    def changed(self, _chunks: object) -> dict[int, bool]:
+        return {}
+
+
+def answer(index: Index, text: str, **options: object) -> float | None:
+    scorer, embedder = options.pop("scorer", None), options.pop("embedder", EMBEDDER)
+    setup = SearchSetup(SearchSettings(), {"notes": "/n"}, 0.5, 30.0, curve=options.pop("curve", Curve(10.0, 0.5)))
+    service = SearchService(
+        setup=lambda: setup,
+        index=index,
+        embedder=lambda: embedder,
+        freshness=AlwaysFresh(),
+        workers=None,
+        scorer=lambda: scorer,
+    )
+    return service.search(SearchCall(text, **options), lambda: False).confidence
+
+
+def nearest_by_hand(index: Index, text: str, *, but: str = "") -> float:
+    vectors = {
+        chunk.content: EMBEDDER.embed_passages([passage(chunk.context, chunk.content)])[0]
+        for number in range(40)
+        for chunk in index.reader().document_chunks(index.reader().document("notes", f"{number}.md").document_id)
+    }
+    query = EMBEDDER.embed_query(text)
+    return max(float(vector @ query) for content, vector in vectors.items() if not but or but not in content)
+
+
+def test_confidence_is_the_curve_at_the_nearest_chunk(index: Index) -> None:
+    expected = Curve(10.0, 0.5).at(nearest_by_hand(index, "ouzel wren zq3x1"))
+
+    assert answer(index, "ouzel wren zq3x1") == pytest.approx(expected, abs=1e-5)
+
+
+def test_confidence_leaves_out_what_exclusions_leave_out(index: Index) -> None:
+    expected = Curve(10.0, 0.5).at(nearest_by_hand(index, "ouzel wren zq3x1", but="zq3x2"))
+
+    assert answer(index, "ouzel wren zq3x1 -zq3x2") == pytest.approx(expected, abs=1e-5)
+
+
+@pytest.mark.parametrize("options", [{"mmr": True}, {"limit": 1}, {"profile": "memory"}, {"scorer": FixedScorer({})}])
+def test_confidence_is_the_same_whatever_later_stages_do(index: Index, options: dict[str, object]) -> None:
+    assert answer(index, "ouzel wren zq3x1", **options) == answer(index, "ouzel wren zq3x1")
+
+
+@pytest.mark.parametrize("options", [{"curve": None}, {"embedder": None}, {"limit": 0}])
+def test_no_confidence_without_a_curve_or_without_vectors(index: Index, options: dict[str, object]) -> None:
+    assert answer(index, "ouzel wren zq3x1", **options) is None

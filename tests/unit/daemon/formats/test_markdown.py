@@ -100,7 +100,8 @@ def test_heading_text_is_what_a_reader_sees(raw: str, text: str) -> None:
 
 
 def test_tags_of_the_text_follow_those_of_the_frontmatter() -> None:
-    note = "---\ntags: [one]\n---\n# H #no\n#two and (#three/x) a#no ##no #12 #One `#no` [a](#no)\n[b]: #no\n\n```\n#no\n```\n"
+    head = "---\ntags: [one]\n---\n# H #no\n"
+    note = head + "#two and (#three/x) a#no ##no #12 #One `#no` [a](#no)\n[b]: #no\n\n```\n#no\n```\n"
 
     assert parse(note).metadata.tags == ("one", "two", "three/x")
 
