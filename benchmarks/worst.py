@@ -1,0 +1,248 @@
+"""The worst full-text query, 32 phrases that stand in every chunk, with a budget; and what leaving some out changes.
+
+The first over 40,000 made-up chunks.  The second over the collections that people judged: rankings by trigrams, and
+whole answers, with every phrase and without those that the product leaves out.
+"""
+
+import functools
+import random
+import time
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
+from dataclasses import replace
+from pathlib import Path
+
+import numpy as np
+import structlog
+
+from benchmarks.figures import ms, percentile, spread
+from benchmarks.filters import vocabulary
+from benchmarks.first_index import index_fully, ready_model, working
+from benchmarks.judged import COLLECTIONS, Judged
+from benchmarks.search import AlwaysFresh
+from benchmarks.table import ABSENT, HELD, MISSED, Report, Row, at_most
+from benchmarks.world import RESULTS, World, say, tempfile_folder
+from groove_daemon.config.settings import CollectionSettings, SearchSettings, Settings
+from groove_daemon.domain.document import ChunkDraft, ChunkId, DocumentDraft, FileStat, Metadata
+from groove_daemon.domain.query import Filters
+from groove_daemon.models.base import Embedder
+from groove_daemon.models.hashing import HashingEmbedder
+from groove_daemon.models.host import ModelHost
+from groove_daemon.retrieval.compile import PHRASE_CAP, compile_query
+from groove_daemon.retrieval.sparse import split_common
+from groove_daemon.retrieval.words import content_words
+from groove_daemon.search import SearchCall, SearchResult, SearchService, SearchSetup
+from groove_daemon.store.index import Index
+from groove_daemon.store.migrate import SCHEMA_VERSION
+from groove_daemon.workers import Workers
+
+CHUNKS, A_NOTE, OWN_WORDS = 40_000, 10, 28
+WITHIN_MS, TOLERANCE = 300, 1.1
+ASKED, LIMIT = 60, 10
+_BATCH, _WEIGHTS = 5000, (2.0, 1.0, 1.0)
+_EMBEDDER = HashingEmbedder()
+
+
+def measure(world: World, *, rounds: int) -> Report:  # noqa: ARG001 (one round has enough queries)
+    """Both measurements."""
+    structlog.configure(wrapper_class=structlog.make_filtering_bound_logger(40))
+    rows, details, figures = _budget()
+    for name, same in _same_answers(world).items():
+        if same is None:
+            rows.append(Row(f"common phrases left out, {name}", "the data is not there", "", ABSENT))
+            continue
+        rows += _rows_of(name, same)
+        counts = ", ".join(f"{kind} {sum(values)} of {len(values)}" for kind, values in same.items())
+        details.append(f"{name}, the same first {LIMIT} as with every phrase: {counts}")
+        figures[name] = {kind: sum(values) / len(values) for kind, values in same.items()}
+    return Report(tuple(rows), tuple(details), figures)
+
+
+# -- the budget ------------------------------------------------------------------------------------------------------
+
+
+def _budget() -> tuple[list[Row], list[str], dict[str, object]]:
+    with _library() as service:
+        questions = _questions()
+        free = [_ask(service, text, None)[0] for text in questions[:3]]
+        for text in questions[:5]:
+            _ask(service, text, WITHIN_MS)
+        answers = [_ask(service, text, WITHIN_MS) for text in questions]
+    took = [seconds for seconds, _ in answers]
+    tail, bar = percentile(took, 0.95), WITHIN_MS / 1000 * TOLERANCE
+    named = sum(bool(result.degraded and result.hits) for _, result in answers)
+    cut = sorted({f"{one.stage} ({one.reason})" for _, result in answers for one in result.degraded})
+    rows = [
+        Row(
+            f"{PHRASE_CAP} phrases, each in all {CHUNKS} chunks, within_ms {WITHIN_MS}, p95",
+            ms(tail), f"<= {ms(bar)} (10 % over)", at_most(tail, bar),
+        ),
+        Row(
+            "the same, answered with hits and with what was cut named", f"{named} of {len(answers)}",
+            f"{len(answers)}", HELD if named == len(answers) else MISSED,
+        ),
+    ]  # fmt: skip
+    details = [f"within {WITHIN_MS} ms: {spread(took)}", f"without a budget: {spread(free)}", f"cut: {', '.join(cut)}"]
+    return rows, details, {"seconds": took, "free_s": free, "cut": cut}
+
+
+def _ask(service: SearchService, text: str, within_ms: int | None) -> tuple[float, SearchResult]:
+    call = SearchCall(text, limit=LIMIT, freshness="none", within_ms=within_ms, include_low_quality=True)
+    began = time.perf_counter()
+    result = service.search(call, lambda: False)
+    return time.perf_counter() - began, result
+
+
+def _questions() -> list[str]:
+    """The same words in another order each time."""
+    source, words = random.Random(19), _everywhere()
+    return [" ".join(source.sample(words, len(words))) for _ in range(ASKED)]
+
+
+_vocabulary = functools.cache(vocabulary)
+
+
+@functools.cache
+def _everywhere() -> list[str]:
+    """Words of five letters or more, of which none is part of another."""
+    found: list[str] = []
+    for word in _vocabulary():
+        if len(word) >= 5 and not any(word in other or other in word for other in found):
+            found.append(word)
+        if len(found) == PHRASE_CAP:
+            break
+    return found
+
+
+@contextmanager
+def _library() -> Iterator[SearchService]:
+    file = RESULTS / f"worst-{CHUNKS}-{SCHEMA_VERSION}.db"
+    if not file.exists():
+        _build(file)
+    index = Index.open(file)
+    workers = Workers("legs", threads=4, max_waiting=4)
+    try:
+        yield _service(index, _EMBEDDER, workers, SearchSettings(), "/notes")
+    finally:
+        workers.close()
+        index.close()
+
+
+def _service(index: Index, embedder: Embedder, workers: Workers, settings: SearchSettings, root: str) -> SearchService:
+    setup = SearchSetup(settings, {"notes": root}, 0.5, 60.0)
+    return SearchService(
+        setup=lambda: setup, index=index, embedder=lambda: embedder, freshness=AlwaysFresh(), workers=workers
+    )
+
+
+def _build(file: Path) -> None:
+    """Write the index beside its place, then put it there whole."""
+    say(f"worst: building an index of {CHUNKS} chunks ...")
+    new = file.with_suffix(".new")
+    for stale in file.parent.glob(f"{new.name}*"):
+        stale.unlink()
+    index = Index.open(new)
+    writer, source, rows = index.writer, random.Random(23), np.random.default_rng(23)
+    writer.ensure_collection("notes", "/notes")
+    writer.bind_vector_space(_EMBEDDER.fingerprint, _EMBEDDER.dimension)
+    for number in range(CHUNKS // A_NOTE):
+        writer.replace_document("notes", _note(f"note {number}", source), now=1.0)
+    while waiting := writer.pending(_BATCH):
+        vectors = rows.standard_normal((len(waiting), _EMBEDDER.dimension)).astype(np.float32)
+        vectors /= np.linalg.norm(vectors, axis=1, keepdims=True)
+        writer.store_vectors([one.embed_key for one in waiting], vectors)
+    writer.optimize_full_text()
+    writer.checkpoint()
+    index.close()
+    new.rename(file)
+
+
+def _note(name: str, source: random.Random) -> DocumentDraft:
+    chunks = tuple(_chunk(position, _text(source)) for position in range(A_NOTE))
+    size = sum(len(chunk.content) for chunk in chunks)
+    return DocumentDraft(
+        path=f"{name}.md", title=name, metadata=Metadata(title=name), topic=None, category=None, format="md",
+        stat=FileStat(size, 1_700_000_000_000_000_000), content_hash=name.encode(), parse_key="made up",
+        encoding="utf-8", title_passage=name, chunks=chunks,
+    )  # fmt: skip
+
+
+def _text(source: random.Random) -> str:
+    words = [*_everywhere(), *source.choices(_vocabulary(), k=OWN_WORDS)]
+    source.shuffle(words)
+    return " ".join(words)
+
+
+def _chunk(position: int, text: str) -> ChunkDraft:
+    return ChunkDraft(
+        position=position, heading=None, level=None, heading_path=(), context=None, content=text, start=0,
+        end=len(text), line_start=position + 1, line_end=position + 1, byte_start=0, byte_end=len(text),
+        token_count=PHRASE_CAP + OWN_WORDS, quality=1.0,
+    )  # fmt: skip
+
+
+# -- leaving phrases out ---------------------------------------------------------------------------------------------
+
+Same = dict[str, list[bool]]
+"""For each way of leaving phrases out, whether each query has the same first hits as with all phrases."""
+
+
+def _same_answers(world: World) -> Mapping[str, Same | None]:
+    host, _ = ready_model(world)
+    workers = Workers("legs", threads=4, max_waiting=4)
+    try:
+        with tempfile_folder() as work:
+            read = {name: collection(work) for name, collection in COLLECTIONS.items()}
+            return {name: _compare(judged, host, workers) if judged else None for name, judged in read.items()}
+    finally:
+        workers.close()
+        host.close()
+
+
+def _compare(judged: Judged, host: ModelHost, workers: Workers) -> Same:
+    say(f"worst: {judged.name} ...")
+    settings = Settings(collections=(CollectionSettings(name="notes", path=str(judged.notes)),))
+    with working(settings, host) as (index, late):
+        index_fully(late)
+        default, root = SearchSettings(), str(judged.notes)
+        every = replace(default, drop_common_phrases=False)
+        services = [_service(index, host.embedder, workers, one, root) for one in (every, default)]
+        same: Same = {"trigrams, common ones out": [], "trigrams, function words out too": [], "answers": []}
+        for query in judged.queries:
+            whole, without_common, as_ranked = _trigram_tops(index, query.text)
+            same["trigrams, common ones out"].append(whole == without_common)
+            same["trigrams, function words out too"].append(whole == as_ranked)
+            full, dropped = (_top(service, query.text) for service in services)
+            same["answers"].append(full == dropped)
+    return same
+
+
+def _trigram_tops(index: Index, text: str) -> list[list[ChunkId]]:
+    """The first by trigrams with every phrase, without common ones, and as the product does it."""
+    query, reader = compile_query(text, limit=LIMIT), index.reader()
+    with reader.snapshot():
+        allowed = reader.allowed(Filters())
+        share_of = reader.phrase_frequencies(query.phrases).get
+        lists = (
+            query.phrases,
+            split_common(query.phrases, share_of)[0],
+            split_common(content_words(query.phrases), share_of)[0],
+        )
+        found = [reader.trigram(phrases, (), limit=LIMIT, allowed=allowed, weights=_WEIGHTS) for phrases in lists]
+    return [[chunk_id for chunk_id, _ in rows] for rows in found]
+
+
+def _top(service: SearchService, text: str) -> list[ChunkId]:
+    call = SearchCall(text, limit=LIMIT, freshness="none")
+    return [hit.chunk.chunk_id for hit in service.search(call, lambda: False).hits]
+
+
+def _rows_of(name: str, same: Same) -> list[Row]:
+    rows = []
+    for kind, bar in (("trigrams, common ones out", True), ("answers", False)):
+        values = same[kind]
+        verdict = (HELD if all(values) else MISSED) if bar else "-"
+        wanted = "all" if bar else ""
+        what = f"{name}, queries with the same first {LIMIT} as with every phrase, {kind}"
+        rows.append(Row(what, f"{sum(values)} of {len(values)}", wanted, verdict))
+    return rows
