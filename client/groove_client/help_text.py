@@ -13,7 +13,7 @@ Exit codes: 0 done (also when nothing was found), 1 the request failed, 2 wrong 
 
 def overview() -> str:
     """Return the list of commands."""
-    rows = [f"  {command.name:<12} {command.summary}\n" for command in COMMANDS]
+    rows = [f"  {command.name:<13} {command.summary}\n" for command in COMMANDS]
     return "".join(
         [
             "groovectl - search your notes\n\nusage: groovectl [OPTION...] COMMAND ...\n\ncommands:\n",
