@@ -48,8 +48,11 @@ def match_lines(content: str, spans: Sequence[ByteSpan] | None, segments: Sequen
     """
     encoded = content.encode()
     lines = set()
-    for span in spans or ():
-        position = len(encoded[: span.start].decode())
+    position = at = 0
+    # From one span to the next: counting from the start each time would go through a long text again and again.
+    for span in sorted(spans or (), key=lambda span: span.start):
+        position += len(encoded[at : span.start].decode())
+        at = span.start
         segment = next(segment for segment in reversed(segments) if segment.start <= position)
         lines.add(segment.line + content.count("\n", segment.start, position))
     return tuple(sorted(lines))
