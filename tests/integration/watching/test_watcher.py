@@ -455,6 +455,7 @@ def test_collections_can_be_added_and_removed_while_it_watches(live: Live, libra
 
     live.watcher.set_collections([library.settings()])
     live.rig.worker.set_collections([library.settings()]).result(5)
+    live.settle()
 
     assert live.find("osprey") == []
     assert [one.name for one in live.watcher.health().collections] == ["notes"]
