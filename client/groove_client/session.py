@@ -88,7 +88,7 @@ class Session:
         """
         deadline = deadline_after(timeout_s or self.timeout_s)
         channel = self.channel(deadline)
-        hello = channel.request("hello", hello_params(), deadline=deadline)
+        hello = channel.request("hello", hello_params(), deadline=deadline, with_next=True)
         msgid = channel.request(method, params, deadline=deadline)
 
         def answer() -> dict[str, object]:

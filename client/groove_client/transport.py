@@ -13,7 +13,15 @@ import sys
 import time
 
 from groove_client.errors import DaemonIncompatible, DaemonNotResponding, DaemonNotRunning, RequestFailed
-from groove_wire.framing import NOTIFICATION, Decoder, FrameError, argument, encode_notification, encode_request
+from groove_wire.framing import (
+    NOTIFICATION,
+    Decoder,
+    FrameError,
+    argument,
+    encode_notification,
+    encode_request,
+    load_reader,
+)
 from groove_wire.version import PROTOCOL_VERSION, VERSION
 
 TYPE_CHECKING = False
@@ -38,7 +46,7 @@ class Channel:
         path: where it is connected to, for messages.
     """
 
-    __slots__ = ("_abandoned", "_answers", "_decoder", "_last_id", "_sock", "path")
+    __slots__ = ("_abandoned", "_answers", "_decoder", "_last_id", "_sock", "_unsent", "path")
 
     def __init__(self, sock: _socket.socket, path: str) -> None:
         self.path = path
@@ -47,11 +55,22 @@ class Channel:
         self._answers: dict[int, tuple[object, object]] = {}
         self._abandoned: set[int] = set()
         self._last_id = 0
+        self._unsent = b""
 
-    def request(self, method: str, params: dict[str, object] | None = None, *, deadline: float | None = None) -> int:
-        """Send a request and return its id, without waiting for the answer."""
+    def request(
+        self,
+        method: str,
+        params: dict[str, object] | None = None,
+        *,
+        deadline: float | None = None,
+        with_next: bool = False,
+    ) -> int:
+        """Send a request and return its id, without waiting for the answer; `with_next` sends it with the next one."""
         self._last_id += 1
-        self._send(encode_request(self._last_id, method, params or {}), deadline)
+        self._unsent += encode_request(self._last_id, method, params or {})
+        if not with_next:
+            frames, self._unsent = self._unsent, b""
+            self._send(frames, deadline)
         return self._last_id
 
     def notify(self, method: str, params: dict[str, object], *, deadline: float | None = None) -> None:
@@ -68,6 +87,7 @@ class Channel:
             DaemonIncompatible: the error says that the two sides do not understand each other.
             DaemonNotResponding: no answer before the deadline, or the connection broke.
         """
+        load_reader()
         while msgid not in self._answers:
             self._receive(deadline, on_notification)
         return outcome(*self._answers.pop(msgid))

@@ -3,12 +3,17 @@
 A message is one msgpack array and delimits itself in the stream.  `Decoder` takes bytes in any pieces and refuses a
 frame as soon as its headers announce more than the limits allow, before the announced bytes are collected.
 Encoding either gives a whole frame or raises `EncodeError`, which names the value that cannot be sent.
-This module is part of the command's start time: it imports msgpack and nothing else.
+This module is part of the command's start time: msgpack is loaded when something is read or something large written.
 """
 
 from __future__ import annotations
 
-import msgpack  # type: ignore[import-untyped]
+from groove_wire.packing import pack
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Callable
+    from typing import Any
 
 REQUEST = 0
 RESPONSE = 1
@@ -71,19 +76,30 @@ class EncodeError(ValueError):
         self.too_large = too_large
 
 
+def load_reader() -> None:
+    """Load what reading needs; for whoever has time now and none when the bytes arrive."""
+    _library()
+
+
+def _library() -> Any:
+    import msgpack  # type: ignore[import-untyped]
+
+    return msgpack
+
+
 def encode_request(msgid: int, method: str, params: dict[str, object] | None = None) -> bytes:
     """A request frame; `params` of None sends no argument.  Raises EncodeError."""
-    return _pack((REQUEST, msgid, method, () if params is None else (params,)))
+    return _framed(pack, (REQUEST, msgid, method, () if params is None else (params,)))
 
 
 def encode_response(msgid: int, error: tuple[int, str] | None = None, result: object = None) -> bytes:
     """A response frame; `error` is `(code, text)` or None.  Raises EncodeError."""
-    return _pack((RESPONSE, msgid, error, None if error is not None else result))
+    return _framed(_library().packb, (RESPONSE, msgid, error, None if error is not None else result))
 
 
 def encode_notification(method: str, params: dict[str, object] | None = None) -> bytes:
     """A notification frame.  Raises EncodeError."""
-    return _pack((NOTIFICATION, method, () if params is None else (params,)))
+    return _framed(_library().packb, (NOTIFICATION, method, () if params is None else (params,)))
 
 
 def argument(params: object) -> dict[str, object]:
@@ -213,7 +229,7 @@ class Decoder:
 
 def _message(frame: bytes) -> tuple[object, ...]:
     try:
-        array = msgpack.unpackb(frame, use_list=True, raw=False, strict_map_key=True)
+        array = _library().unpackb(frame, use_list=True, raw=False, strict_map_key=True)
     except ValueError as error:
         raise FrameError(f"broken msgpack: {_one_line(error)}") from error
     kind = array[0]
@@ -266,9 +282,9 @@ def _check_call(method: object, params: object) -> None:
             raise FrameError("keys of params must be text")
 
 
-def _pack(message: tuple[object, ...]) -> bytes:
+def _framed(write: Callable[[tuple[object, ...]], bytes], message: tuple[object, ...]) -> bytes:
     try:
-        frame: bytes = msgpack.packb(message)
+        frame = write(message)
     except (TypeError, ValueError, OverflowError, RecursionError) as error:
         path, reason = _culprit(message, "", 0) or ("", _one_line(error))
         raise EncodeError(path, reason) from error
