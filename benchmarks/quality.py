@@ -131,7 +131,7 @@ def _leg_alone(opened: Opened, name: str) -> Ranker:
         reader = opened.index.reader()
         with reader.snapshot():
             probe = Probe(compiled, reader=reader, vectors=opened.index.vectors, embedder=lambda: opened.embedder)
-            leg = LEGS[name](Parts(settings=SearchSettings(), probe=probe), 1.0)
+            leg = LEGS[name](Parts(settings=SearchSettings(weights=((name, 1.0),)), probe=probe), 1.0)
             ranking: Ranking = ()
             try:
                 ranking = leg.retriever.retrieve(compiled, Trace())[:LIMIT]

@@ -10,7 +10,7 @@ from groove_daemon.domain.ranking import Ranking
 from groove_daemon.retrieval.base import Refiner
 from groove_daemon.retrieval.compose import Off
 from groove_daemon.retrieval.diversity import Cosine, Diversity
-from groove_daemon.retrieval.duplicates import Duplicates
+from groove_daemon.retrieval.duplicates import Distinctly, Duplicates
 from groove_daemon.retrieval.per_document import PerDocument
 from groove_daemon.retrieval.rerank import Rerank, Reranking, ScoreCache
 from groove_daemon.retrieval.trace import StageFailed, StageSkipped, Trace
@@ -47,6 +47,7 @@ REFINERS: dict[str, Refiner] = {
     "rerank that cannot": Rerank(Reranking(problem="it is missing"), chunks_of, ScoreCache()),
     "rerank with NaN": rerank(a=float("nan")),
     "mmr": diversity(),
+    "mmr without copies": Distinctly(diversity(), lambda _: {}),
     "duplicates": Duplicates(lambda chunk_ids: {chunk_id: chunk_id % 2 for chunk_id in chunk_ids if chunk_id != 9}),
     "max_per_document": PerDocument(
         1, lambda chunk_ids: {chunk_id: DocumentId(chunk_id % 2) for chunk_id in chunk_ids}

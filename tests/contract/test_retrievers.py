@@ -48,7 +48,8 @@ def parts(query: Query, legs: str = "documents") -> Parts:
 
 
 def leg(name: str) -> Callable[[Query], Retriever]:
-    return lambda query: LEGS[name](parts(query), 1.0).retriever
+    alone = SearchSettings(weights=((name, 1.0),))
+    return lambda query: LEGS[name](Parts(alone, probe(query)), 1.0).retriever
 
 
 RETRIEVERS: dict[str, Callable[[Query], Retriever]] = {

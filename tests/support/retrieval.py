@@ -11,12 +11,12 @@ from dataclasses import dataclass, field
 import apsw
 import numpy as np
 
-from groove_daemon.domain.document import ChunkId, DocumentId, FileStat, StoredChunk, StoredDocument
+from groove_daemon.domain.document import ChunkId, DocumentId, FileStat, Sibling, StoredChunk, StoredDocument
 from groove_daemon.domain.hit import Place
 from groove_daemon.domain.query import Filters, Query
 from groove_daemon.domain.ranking import Candidate, Evidence, Ranking, ranked
 from groove_daemon.errors import ModelUnavailable
-from groove_daemon.models.base import Vector
+from groove_daemon.models.base import Matrix, Vector
 from groove_daemon.retrieval.compile import compile_query
 from groove_daemon.retrieval.trace import Trace
 
@@ -99,6 +99,11 @@ def make_chunk(
         created_at=created_at,
         has_vector=False,
     )
+
+
+def as_sibling(chunk: StoredChunk) -> Sibling:
+    """A stored chunk as one of its document's."""
+    return Sibling(chunk.document.document_id, *(getattr(chunk, name) for name in Sibling._fields[1:]))
 
 
 def _words(text: str) -> list[str]:
@@ -245,6 +250,11 @@ class MemoryCorpus:
             if any(exclusion.lower() in chunk.content.lower() for exclusion in exclusions)
         )
 
+    def known_words(self, words: Sequence[str]) -> frozenset[str]:
+        return frozenset(
+            word for word in words if any(_occurrences(chunk.content, [word]) for chunk in self._chunks.values())
+        )
+
     def phrase_frequencies(self, phrases: Sequence[str]) -> Mapping[str, float]:
         return {
             phrase: sum(phrase.lower() in chunk.content.lower() for chunk in self._chunks.values()) / len(self._chunks)
@@ -269,8 +279,13 @@ class MemoryCorpus:
     def access_counts(self, ids: Sequence[ChunkId]) -> dict[ChunkId, int]:
         return {chunk_id: self._accesses[chunk_id] for chunk_id in ids if chunk_id in self._accesses}
 
-    def document_chunks(self, document_id: DocumentId) -> Sequence[StoredChunk]:
-        return [chunk for chunk in self._chunks.values() if chunk.document.document_id == document_id]
+    def siblings(self, document_ids: Sequence[DocumentId]) -> dict[DocumentId, list[Sibling]]:
+        self.calls.append("siblings")
+        found: dict[DocumentId, list[Sibling]] = {document_id: [] for document_id in document_ids}
+        for chunk in self._chunks.values():
+            if chunk.document.document_id in found:
+                found[chunk.document.document_id].append(as_sibling(chunk))
+        return found
 
     # ---- vectors ----
 
@@ -319,6 +334,11 @@ class MemoryCorpus:
     def vectors_of(self, chunk_ids: Sequence[ChunkId]) -> Mapping[ChunkId, Vector]:
         known = {chunk_id: self._passages[chunk_id].vector for chunk_id in chunk_ids if chunk_id in self._passages}
         return {key: np.asarray(vector, dtype=np.float32) for key, vector in known.items() if vector is not None}
+
+    def rows_of(self, chunk_ids: Sequence[ChunkId]) -> Matrix:
+        known = self.vectors_of(chunk_ids)
+        nothing = np.zeros(self.dimension, dtype=np.float32)
+        return np.array([known.get(key, nothing) for key in chunk_ids], dtype=np.float32).reshape(len(chunk_ids), -1)
 
 
 def _mean_cosine(entry: Note, query: Vector) -> float | None:

@@ -94,7 +94,8 @@ def _open(settings: Settings, places: Places, stack: ExitStack) -> EarlyParts:
     stack.callback(models.close)
     scorers = ScorerHost(settings.models, cache_dir=places.cache)
     stack.callback(scorers.close)
-    legs = Workers("legs", threads=settings.limits.readers, max_waiting=settings.limits.readers)
+    # Each search puts two pieces of work there, and does itself what finds no room.
+    legs = Workers("legs", threads=settings.limits.readers, max_waiting=2 * settings.limits.readers)
     stack.callback(legs.close)
     return EarlyParts(index, models, scorers, legs)
 

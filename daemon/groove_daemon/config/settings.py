@@ -273,7 +273,7 @@ class SearchSettings:
     )
     drop_common_phrases: bool = option(
         True,
-        doc="Leave function words, and phrases that stand in more than half of the chunks, out of the ranking by trigrams when others remain; the trace says so.",
+        doc="Leave phrases that stand in more than half of the chunks out of the ranking by trigrams when others remain; the trace says so.",
     )
     rerank_by_default: bool = option(True, doc="Rerank when a reranker is set and the request does not say.")
     merge_duplicates: bool = option(

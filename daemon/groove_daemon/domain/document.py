@@ -5,7 +5,7 @@ Lines are 1-based lines of the file on disk, cut at line feeds; byte offsets are
 """
 
 from dataclasses import dataclass, field
-from typing import NewType
+from typing import NamedTuple, NewType
 
 ChunkId = NewType("ChunkId", int)
 DocumentId = NewType("DocumentId", int)
@@ -156,3 +156,21 @@ class StoredChunk:
     quality: float
     created_at: float
     has_vector: bool
+
+
+class Sibling(NamedTuple):
+    """A stored chunk as one of its document's: its text and where that stands; the fields are those of `StoredChunk`.
+
+    A plain tuple, because an answer reads some hundred of them.
+    """
+
+    document_id: DocumentId
+    chunk_id: ChunkId
+    position: int
+    level: int | None
+    content: str
+    line_start: int
+    line_end: int
+    byte_start: int
+    byte_end: int
+    token_count: int | None

@@ -1,14 +1,14 @@
 """A candidate made presentable, and the answer that carries the hits."""
 
 from dataclasses import dataclass, field
+from typing import NamedTuple
 
 from groove_daemon.domain.document import StoredChunk
 from groove_daemon.domain.ranking import Evidence
 
 
-@dataclass(frozen=True, slots=True)
-class ByteSpan:
-    """Half-open range of UTF-8 byte offsets into a hit's content."""
+class ByteSpan(NamedTuple):
+    """Half-open range of UTF-8 byte offsets into a hit's content; a plain tuple, because an answer has thousands."""
 
     start: int
     end: int

@@ -43,8 +43,8 @@ class Leg:
 
     `whole_document` says that the leg ranks documents, each by one chunk that stands for it, so that its evidence flows
     down to the document's other candidates.  A `pooled` leg runs beside the others; it must not use the reader.
-    `heir` names the leg that takes over this one's weight when it finds nothing, so that the lexical side of a fusion
-    has the same say whichever of its legs answers.
+    `heir` names the leg that takes over the weights of all that name it when none of them finds anything, so that the
+    lexical side of a fusion has the same say whichever of its legs answers.
     """
 
     retriever: Retriever
@@ -189,10 +189,11 @@ def _run_one(retriever: Retriever, query: Query, trace: Trace) -> Ranking:
 
 
 def _weights(legs: Sequence[tuple[Leg, Ranking]]) -> dict[str, float]:
-    """The weight of each leg by name, with what it inherits from legs that found nothing."""
+    """The weight of each leg by name, with what it inherits."""
     weights = {leg.retriever.name: leg.weight for leg, _ in legs}
-    for leg, ranking in legs:
-        if not ranking and leg.heir in weights:
+    outlived = {leg.heir for leg, ranking in legs if ranking}
+    for leg, _ in legs:
+        if leg.heir in weights and leg.heir not in outlived:
             weights[leg.heir] += leg.weight
     return weights
 

@@ -7,10 +7,10 @@ and out; texts are read once, at the end, by `present`.
 from collections.abc import Mapping, Sequence
 from typing import Protocol
 
-from groove_daemon.domain.document import ChunkId, DocumentId, StoredChunk
+from groove_daemon.domain.document import ChunkId, DocumentId, Sibling, StoredChunk
 from groove_daemon.domain.hit import Place
 from groove_daemon.domain.query import Filters
-from groove_daemon.models.base import Vector
+from groove_daemon.models.base import Matrix, Vector
 from groove_daemon.store.connection import Database
 from groove_daemon.store.filters import Allowed
 
@@ -76,6 +76,10 @@ class CorpusReader(Protocol):
         """All chunks that hold any of `exclusions`."""
         ...
 
+    def known_words(self, words: Sequence[str]) -> frozenset[str]:
+        """Those of `words` that stand as whole words in any chunk, whatever the filters."""
+        ...
+
     def phrase_frequencies(self, phrases: Sequence[str]) -> Mapping[str, float]:
         """Estimated share of chunks that hold each phrase, 0 to 1."""
         ...
@@ -96,8 +100,8 @@ class CorpusReader(Protocol):
         """How often each chunk's passage was returned before; a chunk that never was may be missing."""
         ...
 
-    def document_chunks(self, document_id: DocumentId) -> Sequence[StoredChunk]:
-        """All chunks of a document, in order."""
+    def siblings(self, document_ids: Sequence[DocumentId]) -> Mapping[DocumentId, Sequence[Sibling]]:
+        """All chunks of each of these documents, in order, in one read; a document that is gone has none."""
         ...
 
 
@@ -149,4 +153,8 @@ class VectorIndex(Protocol):
 
     def vectors_of(self, chunk_ids: Sequence[ChunkId]) -> Mapping[ChunkId, Vector]:
         """The vector of each chunk that has one."""
+        ...
+
+    def rows_of(self, chunk_ids: Sequence[ChunkId]) -> Matrix:
+        """The vectors of chunks, one row for each, shape (n, dimension); zeros for one that has no vector."""
         ...

@@ -55,7 +55,9 @@ class Duplicates:
 
     def refine(self, query: Query, ranking: Ranking, trace: Trace) -> Ranking:
         """Keep the best candidate of each passage, in the order of the ranking."""
-        kept = self._by_text(self._by_passage(ranking), self.depths.distinct(query.limit))
+        # Diversity chooses a page out of everything, and few of those far down: `Distinctly` looks at what it chose.
+        compared = query.limit if self.depths.diversifying else self.depths.distinct(query.limit)
+        kept = self._by_text(self._by_passage(ranking), compared)
         if len(kept) < len(ranking):
             trace.remark(self.name, f"{len(ranking) - len(kept)} copies left out")
         return tuple(kept[: self.depths.distinct(query.limit)])
@@ -84,6 +86,45 @@ class Duplicates:
         for other, first in same.items():
             self.copies.setdefault(first, []).append(other)
         return [candidate for candidate in candidates if candidate.chunk_id not in same]
+
+
+@dataclass(frozen=True, slots=True)
+class Distinctly:
+    """Refiner that runs another one that chooses a page out of many, such that no content is chosen twice.
+
+    Contents of all candidates are compared only when those of the chosen ones turn out to have some in common.
+
+    Args:
+        refiner: what chooses.
+        texts_of: see `Duplicates`.
+        copies: what `texts_of` said of all candidates is added here.
+    """
+
+    refiner: Refiner
+    texts_of: Callable[[Sequence[ChunkId]], Mapping[ChunkId, ChunkId]] = field(repr=False, compare=False)
+    copies: Copies = field(default_factory=dict, repr=False, compare=False)
+
+    @property
+    def name(self) -> str:
+        """The name of what chooses."""
+        return self.refiner.name
+
+    def refine(self, query: Query, ranking: Ranking, trace: Trace) -> Ranking:
+        """Choose; and choose again without copies when any were chosen.
+
+        Raises:
+            StageSkipped: the refiner does not run.
+        """
+        chosen = self.refiner.refine(query, ranking, trace)
+        if not self.texts_of([candidate.chunk_id for candidate in chosen]):
+            return chosen
+        same = self.texts_of([candidate.chunk_id for candidate in ranking])
+        for other, first in same.items():
+            self.copies.setdefault(first, []).append(other)
+        trace.remark(self.name, f"{len(same)} copies left out")
+        return self.refiner.refine(
+            query, tuple(candidate for candidate in ranking if candidate.chunk_id not in same), trace
+        )
 
 
 @dataclass(frozen=True, slots=True)

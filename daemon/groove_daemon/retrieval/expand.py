@@ -6,85 +6,132 @@ at the same heading level, taken alternately before and after until the cap.  Sc
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from itertools import pairwise
+from typing import NamedTuple
 
 from groove_daemon.config.settings import ParentSettings
-from groove_daemon.domain.document import StoredChunk
+from groove_daemon.domain.document import DocumentId, Sibling, StoredChunk
 from groove_daemon.domain.hit import Expansion
+from groove_daemon.retrieval.spans import Segment
 
 BYTES_A_TOKEN = 4
+_BETWEEN = "\n\n"
 
 
 @dataclass(frozen=True, slots=True)
 class Expanded:
-    """Content to show, the lines of the file that it covers, and where it came from."""
+    """Content to show, the lines of the file that it covers, where it came from, and where its pieces begin."""
 
     content: str
     line_start: int
     line_end: int
     expansion: Expansion
+    segments: tuple[Segment, ...]
 
 
-def tokens_of(chunk: StoredChunk) -> int:
+def tokens_of(chunk: Sibling) -> int:
     """Stored token count, or UTF-8 bytes divided by 4 where none is known."""
     if chunk.token_count is not None and chunk.token_count > 0:
         return chunk.token_count
     return len(chunk.content.encode()) // BYTES_A_TOKEN
 
 
-def expand(hit: StoredChunk, document: Sequence[StoredChunk], *, settings: ParentSettings) -> Expanded:
-    """Expand a hit.
+class Expander:
+    """Expands the hits of one answer; those of one document often grow to the same stretch, which is made once.
 
     Args:
-        hit: the chunk that was found.
-        document: all chunks of its document, in order, the hit among them.
         settings: threshold and cap in tokens; a hit of exactly the threshold is not small.
     """
+
+    def __init__(self, settings: ParentSettings) -> None:
+        self._settings = settings
+        self._made: dict[tuple[DocumentId, Extent], Expanded] = {}
+
+    def __call__(self, hit: StoredChunk, document: Sequence[Sibling]) -> Expanded:
+        """Expand a hit.
+
+        Args:
+            hit: the chunk that was found.
+            document: all chunks of its document, in order, the hit among them.
+        """
+        extent = extent_of(hit, document, settings=self._settings)
+        key = (hit.document.document_id, extent)
+        if key not in self._made:
+            self._made[key] = _joined(extent.kind, document[extent.first : extent.last + 1], total=len(document))
+        return self._made[key]
+
+
+class Extent(NamedTuple):
+    """What a hit grows to: see `Expansion.kind`, and the first and last index in its document, inclusive."""
+
+    kind: str
+    first: int
+    last: int
+
+
+def extent_of(hit: StoredChunk, document: Sequence[Sibling], *, settings: ParentSettings) -> Extent:
+    """How far a hit grows; the parameters are those of `Expander`."""
     cap = settings.max_expanded_tokens
     is_small = hit.token_count is not None and hit.token_count < settings.whole_doc_threshold_tokens
-    if is_small and sum(map(tokens_of, document)) <= cap:
-        return _joined("whole_document", document, total=len(document))
+    if is_small and sum([chunk.token_count or tokens_of(chunk) for chunk in document]) <= cap:
+        return Extent("whole_document", 0, len(document) - 1)
     at = next(index for index, chunk in enumerate(document) if chunk.chunk_id == hit.chunk_id)
-    first, last = _siblings(at, document, cap=cap)
-    return _joined("siblings", document[first : last + 1], total=len(document))
+    return Extent("siblings", *_siblings(at, document, cap=cap))
 
 
-def _siblings(at: int, document: Sequence[StoredChunk], *, cap: int) -> tuple[int, int]:
+def expand(hit: StoredChunk, document: Sequence[Sibling], *, settings: ParentSettings) -> Expanded:
+    """Expand a single hit; see `Expander`."""
+    return Expander(settings)(hit, document)
+
+
+def _siblings(at: int, document: Sequence[Sibling], *, cap: int) -> tuple[int, int]:
     """First and last index of the run of one level around `at`, grown before and after in turn, within `cap` tokens."""
     level = document[at].level
-    total = tokens_of(document[at])
+    room = cap - tokens_of(document[at])
     first = last = at
     before_open = after_open = True
     while before_open or after_open:
         if before_open:
-            before_open = first > 0 and _fits(document[first - 1], level=level, room=cap - total)
+            left = _room_with(document[first - 1], level, room) if first > 0 else -1
+            before_open = left >= 0
             if before_open:
-                first -= 1
-                total += tokens_of(document[first])
+                first, room = first - 1, left
         if after_open:
-            after_open = last + 1 < len(document) and _fits(document[last + 1], level=level, room=cap - total)
+            left = _room_with(document[last + 1], level, room) if last + 1 < len(document) else -1
+            after_open = left >= 0
             if after_open:
-                last += 1
-                total += tokens_of(document[last])
+                last, room = last + 1, left
     return first, last
 
 
-def _fits(chunk: StoredChunk, *, level: int | None, room: int) -> bool:
-    return chunk.level == level and tokens_of(chunk) <= room
+def _room_with(chunk: Sibling, level: int | None, room: int) -> int:
+    """How many tokens of `room` are left with this one; below 0 when it does not belong or does not fit."""
+    return room - tokens_of(chunk) if chunk.level == level else -1
 
 
-def _joined(kind: str, chunks: Sequence[StoredChunk], *, total: int) -> Expanded:
-    content = chunks[0].content
-    for previous, chunk in pairwise(chunks):
-        content += _continuation(previous, chunk)
-    expansion = Expansion(kind, chunks[0].position, chunks[-1].position, total)
-    return Expanded(content, chunks[0].line_start, max(chunk.line_end for chunk in chunks), expansion)
+def _joined(kind: str, chunks: Sequence[Sibling], *, total: int) -> Expanded:
+    first = previous = chunks[0]
+    pieces = [first.content]
+    segments = [Segment(0, first.line_start)]
+    last_start, end = 0, len(first.content)
+    for chunk in chunks[1:]:
+        shared = _shared(previous, chunk) if previous.byte_end > chunk.byte_start else 0
+        pieces += (chunk.content[shared:],) if shared else (_BETWEEN, chunk.content)
+        start = end - shared if shared else end + len(_BETWEEN)
+        end = start + len(chunk.content)
+        # A chunk that begins with all of the one before begins no stretch of its own.
+        if start > last_start:
+            segments.append(Segment(start, chunk.line_start))
+            last_start = start
+        previous = chunk
+    line_end = max([chunk.line_end for chunk in chunks])
+    expansion = Expansion(kind, first.position, previous.position, total)
+    return Expanded("".join(pieces), first.line_start, line_end, expansion, tuple(segments))
 
 
-def _continuation(previous: StoredChunk, chunk: StoredChunk) -> str:
-    """What `chunk` adds after `previous`: pieces of one split section share some text, which is shown once."""
-    shared = min(max(previous.byte_end - chunk.byte_start, 0), len(chunk.content), len(previous.content))
-    for length in range(shared, 0, -1):
+def _shared(previous: Sibling, chunk: Sibling) -> int:
+    """How many characters `chunk` begins with that `previous` ended with: pieces of one split section share some."""
+    longest = min(previous.byte_end - chunk.byte_start, len(chunk.content), len(previous.content))
+    for length in range(longest, 0, -1):
         if previous.content.endswith(chunk.content[:length]):
-            return chunk.content[length:]
-    return "\n\n" + chunk.content
+            return length
+    return 0

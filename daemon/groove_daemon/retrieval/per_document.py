@@ -6,7 +6,7 @@ candidates its document had, so that the answer can say how many more there are.
 
 from collections import Counter
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 
 from groove_daemon.domain.document import ChunkId, DocumentId
 from groove_daemon.domain.query import Query
@@ -47,5 +47,5 @@ class PerDocument:
                 continue
             taken[document] += 1
             if taken[document] <= self.most:
-                kept.append(replace(candidate, in_document=totals[document]))
+                kept.append(candidate._replace(in_document=totals[document]))
         return tuple(kept)

@@ -8,8 +8,6 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from difflib import get_close_matches
 
-import numpy as np
-
 from groove_daemon.config.settings import ProfileSettings, SearchSettings
 from groove_daemon.domain.document import ChunkId
 from groove_daemon.errors import InvalidParams
@@ -19,7 +17,7 @@ from groove_daemon.retrieval.dense import DenseRetriever
 from groove_daemon.retrieval.depth import Depths
 from groove_daemon.retrieval.diversity import Cosine, Diversity, Jaccard, Similarity
 from groove_daemon.retrieval.documents import DocumentWordsRetriever, MeanRetriever, TitleRetriever
-from groove_daemon.retrieval.duplicates import DUPLICATES, Copies, Distinct, Duplicates
+from groove_daemon.retrieval.duplicates import DUPLICATES, Copies, Distinct, Distinctly, Duplicates
 from groove_daemon.retrieval.per_document import PerDocument
 from groove_daemon.retrieval.probe import Probe, store_failures
 from groove_daemon.retrieval.rerank import Rerank, Reranking, ScoreCache
@@ -59,6 +57,7 @@ LEG_SETS: Mapping[str, LegSet] = {
         {
             "spaced": {
                 "trigram": 0.25,
+                "chunk_words": 0.25,
                 "all_words": 2.0,
                 "exact_terms": 2.0,
                 "short_terms": 1.0,
@@ -139,15 +138,16 @@ class Parts:
 
 
 def _trigram(parts: Parts, weight: float) -> Leg:
-    return Leg(TrigramRetriever(parts.probe, parts.depths, parts.columns, parts.drop_common), weight)
+    beside_words = parts.leg_weights.get("chunk_words", 0.0) > 0.0
+    return Leg(TrigramRetriever(parts.probe, parts.depths, parts.columns, parts.drop_common, beside_words), weight)
 
 
 def _chunk_words(parts: Parts, weight: float) -> Leg:
-    return Leg(ChunkWordsRetriever(parts.probe, parts.depths, parts.columns), weight)
+    return Leg(ChunkWordsRetriever(parts.probe, parts.depths, parts.columns), weight, heir="trigram")
 
 
 def _all_words(parts: Parts, weight: float) -> Leg:
-    return Leg(AllWordsRetriever(parts.probe, parts.depths, parts.columns), weight)
+    return Leg(AllWordsRetriever(parts.probe, parts.depths, parts.columns), weight, heir="trigram")
 
 
 def _exact_terms(parts: Parts, weight: float) -> Leg:
@@ -188,6 +188,8 @@ LEGS: Mapping[str, Callable[[Parts, float], Leg]] = {
 }
 """How each leg is made."""
 
+_VECTOR_LEGS = frozenset(("document_words", "dense", "title", "mean"))
+
 
 def _fusion(parts: Parts) -> Fusion:
     """The legs that run, fused by ranks."""
@@ -205,10 +207,8 @@ def _cosines(parts: Parts) -> Callable[[Sequence[ChunkId]], tuple[Sequence[Chunk
     """Similarity of chunks by their vectors; one whose vector is not there yet is unlike any other, but not lost."""
 
     def similarity_of(chunk_ids: Sequence[ChunkId]) -> tuple[Sequence[ChunkId], Similarity]:
-        nothing = np.zeros(max(parts.probe.vectors.dimension, 1), dtype=np.float32)
         with store_failures():
-            vectors = parts.probe.vectors.vectors_of(chunk_ids)
-        return chunk_ids, Cosine([vectors.get(chunk_id, nothing) for chunk_id in chunk_ids])
+            return chunk_ids, Cosine(parts.probe.vectors.rows_of(chunk_ids))
 
     return similarity_of
 
@@ -233,10 +233,13 @@ def _notes(parts: Parts) -> Retriever:
         parts.probe.vectors.documents_of,
         overridden=parts.mmr_overridden,
     )
+    diverse: Refiner = diversity
+    if parts.settings.merge_duplicates:
+        diverse = Distinctly(diversity, _same_texts(parts), parts.copies)
     rerank = Rerank(parts.reranking, parts.probe.stored, parts.scores)
     # Before diversity, which chooses a page out of what is there.
     per_document = PerDocument(parts.settings.max_per_document, parts.probe.vectors.documents_of)
-    return Chain("notes", _distinct(parts), (rerank, per_document, diversity, Truncate()), told=(rerank.name,))
+    return Chain("notes", _distinct(parts), (rerank, per_document, diverse, Truncate()), told=(rerank.name,))
 
 
 def _distinct(parts: Parts) -> Retriever:
@@ -324,6 +327,11 @@ def _access_boost(parts: Parts) -> Refiner:
     return Factor("access_boost", factors_of)
 
 
+def _has_vector_leg(settings: SearchSettings) -> bool:
+    """Every set of legs has one; legs chosen one by one may not."""
+    return not settings.weights or any(weight > 0 and name in _VECTOR_LEGS for name, weight in settings.weights)
+
+
 Recipe = Callable[[Parts], Retriever]
 
 
@@ -332,17 +340,19 @@ class Profile:
     """A recipe and what belongs to it.
 
     `default_limit` is how many hits when the request does not say.  `lacks` names parameters of a request that mean
-    nothing to this recipe.  `records_accesses` says that what was returned counts as used.
+    nothing to this recipe.  `needs_vector` says whether a stage asks for the query's vector.  `records_accesses` says
+    that what was returned counts as used.
     """
 
     recipe: Recipe
     default_limit: Callable[[SearchSettings], int]
     lacks: tuple[str, ...] = ()
+    needs_vector: Callable[[SearchSettings], bool] = lambda _settings: True
     records_accesses: bool = False
 
 
 PROFILES: Mapping[str, Profile] = {
-    "notes": Profile(_notes, lambda settings: settings.limit, lacks=("min_score",)),
+    "notes": Profile(_notes, lambda settings: settings.limit, lacks=("min_score",), needs_vector=_has_vector_leg),
     "memory": Profile(
         _memory,
         lambda settings: settings.memory.limit,

@@ -10,8 +10,8 @@ from dataclasses import replace
 from typing import Protocol
 from urllib.parse import quote_from_bytes
 
-from groove_daemon.domain.document import DocumentId, StoredChunk, StoredDocument
-from groove_daemon.domain.hit import Expansion, Hit
+from groove_daemon.domain.document import DocumentId, Sibling, StoredChunk, StoredDocument
+from groove_daemon.domain.hit import ByteSpan, Expansion, Hit
 from groove_daemon.domain.query import Query
 from groove_daemon.domain.ranking import Candidate, Ranking
 from groove_daemon.retrieval.corpus import Allowed, CorpusReader, VectorIndex
@@ -26,7 +26,7 @@ _SPELLED = "bytes:"
 
 
 class Shown(Protocol):
-    """Content to show in place of a hit's own, the lines that it covers, and where it came from."""
+    """Content to show in place of a hit's own, the lines that it covers, where it came from, and its segments."""
 
     @property
     def content(self) -> str:
@@ -48,8 +48,16 @@ class Shown(Protocol):
         """Which chunks it was made of."""
         ...
 
+    @property
+    def segments(self) -> Sequence[Segment]:
+        """Where each chunk's text begins in the content, and on which line of the file; the first one at 0."""
+        ...
 
-Expand = Callable[[StoredChunk, Sequence[StoredChunk]], Shown]
+
+Matches = tuple[tuple[ByteSpan, ...] | None, tuple[int, ...]]
+"""Spans in shown content, and the lines on which they begin."""
+
+Expand = Callable[[StoredChunk, Sequence[Sibling]], Shown]
 """A hit and all chunks of its document, in order, to what is shown."""
 
 
@@ -67,16 +75,29 @@ def present(
     """
     found = reader.chunks([candidate.chunk_id for candidate in ranking])
     chunks = {chunk_id: chunk for chunk_id, chunk in found.items() if chunk.document.collection in roots}
-    documents: dict[DocumentId, Sequence[StoredChunk]] = {}
+    documents: Mapping[DocumentId, Sequence[Sibling]] = {}
     if expand is not None:
-        wanted = dict.fromkeys(chunk.document.document_id for chunk in chunks.values())
-        documents = {document_id: reader.document_chunks(document_id) for document_id in wanted}
+        documents = reader.siblings(list({chunk.document.document_id for chunk in chunks.values()}))
+
+    matches: dict[tuple[DocumentId, Expansion], Matches] = {}
+
+    def matches_in(shown: Shown, document_id: DocumentId) -> Matches:
+        # Hits of one document often grow to the same stretch of it.
+        key = (document_id, shown.expansion)
+        if key not in matches:
+            matches[key] = _matches(shown.content, query, shown.segments)
+        return matches[key]
 
     def hit(candidate: Candidate) -> Hit:
         chunk = chunks[candidate.chunk_id]
-        siblings = documents.get(chunk.document.document_id, ())
-        shown = expand(chunk, siblings) if expand is not None else None
-        return _hit(candidate, chunk, query, path=absolute_path(chunk.document, roots), shown=shown, siblings=siblings)
+        document_id = chunk.document.document_id
+        if expand is None:
+            shown = None
+            found = _matches(chunk.content, query, (Segment(0, chunk.line_start),))
+        else:
+            shown = expand(chunk, documents[document_id])
+            found = matches_in(shown, document_id)
+        return _hit(candidate, chunk, found, path=absolute_path(chunk.document, roots), shown=shown)
 
     shown = [candidate for candidate in ranking if candidate.chunk_id in chunks]
     counts = Counter(chunks[candidate.chunk_id].document.document_id for candidate in shown)
@@ -127,44 +148,25 @@ def with_copies(
     return tuple(map(completed, hits))
 
 
-def _hit(
-    candidate: Candidate,
-    chunk: StoredChunk,
-    query: Query,
-    *,
-    path: str,
-    shown: Shown | None,
-    siblings: Sequence[StoredChunk],
-) -> Hit:
-    content = shown.content if shown else chunk.content
+def _matches(content: str, query: Query, segments: Sequence[Segment]) -> Matches:
     spans = match_spans(content, query)
-    pieces = _pieces(shown.expansion, siblings) if shown else [chunk]
+    return spans, match_lines(content, spans, segments)
+
+
+def _hit(candidate: Candidate, chunk: StoredChunk, matches: Matches, *, path: str, shown: Shown | None) -> Hit:
+    spans, lines = matches
     return Hit(
         chunk=chunk,
         score=candidate.score,
-        content=content,
+        content=shown.content if shown else chunk.content,
         line_start=shown.line_start if shown else chunk.line_start,
         line_end=shown.line_end if shown else chunk.line_end,
         absolute_path=path,
         match_spans=spans,
-        match_lines=match_lines(content, spans, segments_of(content, pieces)),
+        match_lines=lines,
         expanded_from=shown.expansion if shown else None,
         evidence=candidate.evidence,
     )
-
-
-def _pieces(expansion: Expansion, siblings: Sequence[StoredChunk]) -> list[StoredChunk]:
-    return [chunk for chunk in siblings if expansion.from_position <= chunk.position <= expansion.to_position]
-
-
-def segments_of(content: str, chunks: Sequence[StoredChunk]) -> tuple[Segment, ...]:
-    """Where each chunk's text begins in `content`, and on which line of the file; the first one at 0."""
-    segments = [Segment(0, chunks[0].line_start)]
-    for chunk in chunks[1:]:
-        start = content.find(chunk.content, segments[-1].start)
-        if start > segments[-1].start:
-            segments.append(Segment(start, chunk.line_start))
-    return tuple(segments)
 
 
 def absolute_path(document: StoredDocument, roots: Mapping[str, str]) -> str:

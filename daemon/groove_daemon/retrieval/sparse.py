@@ -12,6 +12,7 @@ from groove_daemon.domain.query import Query
 from groove_daemon.domain.ranking import Ranking, ranked
 from groove_daemon.retrieval.depth import Depths
 from groove_daemon.retrieval.probe import Probe, store_failures
+from groove_daemon.retrieval.scripts import is_word_char
 from groove_daemon.retrieval.trace import StageSkipped, Trace
 from groove_daemon.retrieval.words import content_words
 
@@ -28,14 +29,17 @@ ColumnWeights = tuple[float, float, float]
 class TrigramRetriever:
     """Chunks that hold any of the query's phrases as literal text.
 
-    With `drop_common`, function words and phrases that stand in more than half of the chunks are left out when others
-    remain; the step says which.
+    With `beside_words`, words that stand as such in any chunk are left to the legs over words, which rank them for a
+    fraction of the cost; what remains are parts of words, unspaced text and quoted phrases.
+    With `drop_common`, phrases that stand in more than half of the chunks are left out when others remain.
+    The step says what was left out.
     """
 
     probe: Probe = field(repr=False, compare=False)
     depths: Depths
     weights: ColumnWeights = (2.0, 1.0, 1.0)
     drop_common: bool = True
+    beside_words: bool = False
     name: str = "trigram"
 
     def retrieve(self, query: Query, trace: Trace) -> Ranking:
@@ -43,8 +47,9 @@ class TrigramRetriever:
         if not query.phrases:
             raise StageSkipped("no phrase of three characters or more")
         with store_failures():
+            phrases = self._phrases(query, trace)
             rows = self.probe.reader.trigram(
-                self._phrases(query, trace),
+                phrases,
                 query.exclusions,
                 limit=self.depths.leg(query.limit),
                 allowed=self.probe.allowed,
@@ -53,15 +58,33 @@ class TrigramRetriever:
         return _by_bm25(self.name, rows)
 
     def _phrases(self, query: Query, trace: Trace) -> tuple[str, ...]:
-        if not self.drop_common or len(query.phrases) < 2:
-            return query.phrases
-        # Function words come first: they need no look at the index, and as parts of words they stand nearly everywhere.
-        telling = content_words(query.phrases)
-        rare, _ = split_common(telling, self.probe.reader.phrase_frequencies(telling).get)
-        left_out = [phrase for phrase in query.phrases if phrase not in rare]
-        if left_out:
-            trace.remark(self.name, f"without function words and what most chunks hold: {', '.join(left_out)}")
-        return rare
+        """What to look for; raises StageSkipped when the legs over words look for all of it."""
+        phrases, remarks = query.phrases, []
+        if self.beside_words:
+            phrases, known = self._split_known(phrases)
+            if not phrases:
+                raise StageSkipped("left to the legs over words, which know every word")
+            if known:
+                remarks.append(f"left to the legs over words: {', '.join(known)}")
+        if self.drop_common and len(phrases) > 1:
+            phrases, common = split_common(phrases, self.probe.reader.phrase_frequencies(phrases).get)
+            if common:
+                remarks.append(f"without what most chunks hold: {', '.join(common)}")
+        if remarks:
+            trace.remark(self.name, "; ".join(remarks))
+        return phrases
+
+    def _split_known(self, phrases: tuple[str, ...]) -> tuple[tuple[str, ...], tuple[str, ...]]:
+        """Phrases that are no words of the index, and those that are, function words among them; each in order."""
+        telling = content_words(phrases)
+        known = self.probe.reader.known_words([phrase for phrase in telling if _is_word(phrase)])
+        unknown = tuple(phrase for phrase in telling if phrase not in known)
+        return unknown, tuple(phrase for phrase in phrases if phrase not in unknown)
+
+
+def _is_word(phrase: str) -> bool:
+    """Whether this is a word or words joined by hyphens, as opposed to quoted text with spaces or marks in it."""
+    return all(char == "-" or is_word_char(char) for char in phrase)
 
 
 def split_common(

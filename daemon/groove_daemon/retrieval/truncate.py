@@ -1,6 +1,6 @@
 """The refiner that keeps the first `limit` candidates."""
 
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 
 from groove_daemon.domain.query import Query
 from groove_daemon.domain.ranking import Candidate, Evidence, Ranking
@@ -29,4 +29,4 @@ class Truncate:
         )
 
     def _shown(self, candidate: Candidate, rank: int, score: float) -> Candidate:
-        return replace(candidate, score=score, evidence=(*candidate.evidence, Evidence(self.name, rank, score)))
+        return candidate._replace(score=score, evidence=(*candidate.evidence, Evidence(self.name, rank, score)))

@@ -32,7 +32,7 @@ def norms_of_sums(matrix: Matrix, ready: Mask, slots: Ids, *, firsts: Ids, count
     """
     norms = np.zeros(len(firsts), dtype=np.float64)
     for block in _blocks(counts):
-        rows, owners = _rows_of(firsts[block], counts[block])
+        rows, owners = rows_of(firsts[block], counts[block])
         has_vector = ready[slots[rows]]
         sums, present = _sums(matrix[slots[rows[has_vector]]], owners[has_vector])
         norms[block[present]] = np.linalg.norm(sums, axis=1)
@@ -78,8 +78,8 @@ def _blocks(counts: Ids) -> Iterator[Ids]:
     yield from np.split(np.arange(len(counts)), np.flatnonzero(np.diff(number)) + 1)
 
 
-def _rows_of(firsts: Ids, counts: Ids) -> tuple[Ids, Ids]:
-    """Chunk ordinals of these documents one after the other, and for each the document's place."""
+def rows_of(firsts: Ids, counts: Ids) -> tuple[Ids, Ids]:
+    """Chunk ordinals of these documents one after the other, and for each the document's place in `firsts`."""
     owners = np.repeat(np.arange(len(counts)), counts)
     within = np.arange(len(owners)) - np.repeat(np.cumsum(counts) - counts, counts)
     return firsts[owners] + within, owners

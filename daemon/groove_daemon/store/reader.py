@@ -5,11 +5,11 @@ the writer.  Filters are part of each search, so a search that admits ten chunks
 """
 
 import json
-from collections import Counter, defaultdict
+from collections import defaultdict
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 
-from groove_daemon.domain.document import ChunkId, DocumentId, StoredChunk, StoredDocument
+from groove_daemon.domain.document import ChunkId, DocumentId, Sibling, StoredChunk, StoredDocument
 from groove_daemon.domain.hit import Place
 from groove_daemon.domain.query import Filters
 from groove_daemon.errors import Cancelled, NotIndexed, StoreCorrupt, StoreError, StoreFull, StoreLocked
@@ -43,6 +43,10 @@ _SELECT_CHUNKS = (
     "SELECT c.document_id, c.chunk_id, c.position, c.heading, c.level, c.heading_path, c.context, c.content,"
     " c.line_start, c.line_end, c.byte_start, c.byte_end, c.token_count, c.quality, c.created_at, e.state = 'ready'"
     " FROM chunks c JOIN embeddings e USING (slot)"
+)
+_SELECT_SIBLINGS = (
+    "SELECT document_id, chunk_id, position, level, content, line_start, line_end, byte_start, byte_end, token_count"
+    " FROM chunks WHERE document_id IN (SELECT value FROM carray(?)) ORDER BY document_id, position"
 )
 _SELECT_COUNTS = """
     SELECT k.name,
@@ -172,6 +176,14 @@ class Reader:
                 found.update(lexical.matching_rows(self.database, "chunks_words", by_word))
         return frozenset(ChunkId(row_id) for row_id in found)
 
+    def known_words(self, words: Sequence[str]) -> frozenset[str]:
+        """Those of `words` that stand as whole words in any chunk, whatever the filters; raises the same.
+
+        A word with several tokens stands where they stand side by side.
+        """
+        with self._full_text():
+            return lexical.words_found(self.database, words)
+
     def phrase_frequencies(self, phrases: Sequence[str]) -> Mapping[str, float]:
         """The estimated share of all chunks that hold each phrase, 0 to 1."""
         generation = read_generation(self.database)
@@ -264,24 +276,18 @@ class Reader:
 
     def same_texts(self, chunk_ids: Sequence[ChunkId]) -> dict[ChunkId, ChunkId]:
         """The chunks whose content is that of an earlier one of the list, whatever stands above it: to the first."""
-        sizes: dict[ChunkId, int] = dict(
+        # Of some hundred chunks most have a size in common with another, so asking for sizes first would cost more; and
+        # a join in this order looks each chunk up once, where IN sorts the list before.
+        texts: dict[ChunkId, str] = dict(
             self.database.rows(
-                "SELECT chunk_id, octet_length(content) FROM chunks WHERE chunk_id IN (SELECT value FROM carray(?))",
+                "SELECT c.chunk_id, c.content FROM carray(?) AS a CROSS JOIN chunks AS c ON c.chunk_id = a.value",
                 (int_array(chunk_ids),),
             )
         )
-        counts = Counter(sizes.values())
-        doubtful = [chunk_id for chunk_id in chunk_ids if counts[sizes.get(chunk_id, -1)] > 1]
-        if not doubtful:
+        if len(set(texts.values())) == len(texts):
             return {}
-        texts: dict[ChunkId, str] = dict(
-            self.database.rows(
-                "SELECT chunk_id, content FROM chunks WHERE chunk_id IN (SELECT value FROM carray(?))",
-                (int_array(doubtful),),
-            )
-        )
         first: dict[str, ChunkId] = {}
-        firsts = {chunk_id: first.setdefault(texts[chunk_id], chunk_id) for chunk_id in doubtful if chunk_id in texts}
+        firsts = {chunk_id: first.setdefault(texts[chunk_id], chunk_id) for chunk_id in chunk_ids if chunk_id in texts}
         return {chunk_id: earlier for chunk_id, earlier in firsts.items() if earlier != chunk_id}
 
     def places(self, chunk_ids: Sequence[ChunkId]) -> dict[ChunkId, Place]:
@@ -320,6 +326,13 @@ class Reader:
         return self._stored_chunks(
             self.database.rows(f"{_SELECT_CHUNKS} WHERE c.document_id = ? ORDER BY c.position", (document_id,))
         )
+
+    def siblings(self, document_ids: Sequence[DocumentId]) -> dict[DocumentId, list[Sibling]]:
+        """All chunks of each of these documents, in order, in one read; a document that does not exist has none."""
+        found: dict[DocumentId, list[Sibling]] = {document_id: [] for document_id in document_ids}
+        for sibling in map(Sibling._make, self.database.rows(_SELECT_SIBLINGS, (int_array(document_ids),))):
+            found[sibling.document_id].append(sibling)
+        return found
 
     def documents(self, filters: Filters, *, offset: int, limit: int) -> tuple[int, Sequence[StoredDocument]]:
         """How many documents pass (quality has no part in it), and a page of them by collection and path."""

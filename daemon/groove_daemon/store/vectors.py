@@ -333,17 +333,19 @@ class VectorSpace:
         ordinals = view.chunk_ordinals(chunk_ids)
         documents = view.document_ids[view.chunk_documents[ordinals]] if len(view.chunk_ids) else ordinals
         return {
-            chunk_id: DocumentId(int(document))
-            for chunk_id, ordinal, document in zip(chunk_ids, ordinals, documents, strict=True)
+            chunk_id: DocumentId(document)
+            for chunk_id, ordinal, document in zip(chunk_ids, ordinals.tolist(), documents.tolist(), strict=True)
             if ordinal >= 0
         }
 
     def passages_of(self, chunk_ids: Sequence[ChunkId]) -> Mapping[ChunkId, int]:
         """The slot of each chunk that is there: equal for chunks with the same passage, embedded or not."""
         view = self.view()
+        ordinals = view.chunk_ordinals(chunk_ids)
+        slots = view.chunk_slots[ordinals] if len(view.chunk_ids) else ordinals
         return {
-            chunk_id: int(view.chunk_slots[ordinal])
-            for chunk_id, ordinal in zip(chunk_ids, view.chunk_ordinals(chunk_ids), strict=True)
+            chunk_id: slot
+            for chunk_id, ordinal, slot in zip(chunk_ids, ordinals.tolist(), slots.tolist(), strict=True)
             if ordinal >= 0
         }
 
@@ -368,6 +370,25 @@ class VectorSpace:
         }
         vectors = self._vectors(view, as_ids(sorted(set(slots.values()))))
         return {chunk_id: vectors[slot] for chunk_id, slot in slots.items() if slot in vectors}
+
+    def rows_of(self, chunk_ids: Sequence[ChunkId]) -> Matrix:
+        """The vectors of chunks, one row for each, shape (n, dimension); zeros for one that has no vector."""
+        view = self.view()
+        ordinals = view.chunk_ordinals(chunk_ids)
+        if not len(view.chunk_ids):
+            return np.zeros((len(ordinals), view.dimension), dtype=np.float32)
+        is_known = (ordinals >= 0) & view.chunk_ready[ordinals]
+        slots = view.chunk_slots[ordinals]
+        if view.matrix is None:
+            found, matrix = vector_table.read(self._database(), np.unique(slots[is_known]), view.dimension)
+            is_known &= np.isin(slots, found)
+            rows = np.zeros((len(slots), view.dimension), dtype=np.float32)
+            rows[is_known] = matrix[np.searchsorted(found, slots[is_known])]
+            return rows
+        rows = view.matrix[slots]
+        if not is_known.all():
+            rows[~is_known] = 0.0
+        return rows
 
     def mean_vector_of(self, document_id: DocumentId) -> Vector | None:
         """The unit vector in the direction of the mean of a document's vectors; None when that has no direction."""
@@ -504,33 +525,32 @@ class Similarities:
         Documents without an allowed chunk are left out.
         """
         view = self._view
-        visible = self._visible(allowed, excluded)
-        candidates: dict[DocumentId, Ids] = {}
-        for document_id, ordinal in zip(document_ids, view.document_ordinals(document_ids), strict=True):
-            if ordinal >= 0:
-                first = int(view.document_firsts[ordinal])
-                own = np.arange(first, first + int(view.document_counts[ordinal]))
-                candidates[document_id] = own[visible[own]]
-        return self._best_of_each(candidates)
-
-    def _best_of_each(self, candidates: Mapping[DocumentId, Ids]) -> dict[DocumentId, tuple[ChunkId, float]]:
-        view = self._view
-        best: dict[DocumentId, tuple[ChunkId, float]] = {}
-        ordinals = np.concatenate([np.zeros(0, dtype=np.int64), *candidates.values()])
-        ready = ordinals[view.chunk_ready[ordinals]] if len(ordinals) else ordinals
-        scores = (
-            dict(zip(ready.tolist(), self._scores.of(view.chunk_slots[ready]).tolist(), strict=True))
-            if len(ready)
-            else {}
-        )
-        for document_id, own in candidates.items():
-            scored = [(-scores[ordinal], int(view.chunk_ids[ordinal])) for ordinal in own.tolist() if ordinal in scores]
-            if scored:
-                score, chunk_id = min(scored)
-                best[document_id] = (ChunkId(chunk_id), -score)
-            elif len(own):
-                best[document_id] = (ChunkId(int(view.chunk_ids[own[0]])), 0.0)
-        return best
+        wanted = as_ids(document_ids)
+        ordinals = view.document_ordinals(wanted)
+        wanted, ordinals = wanted[ordinals >= 0], ordinals[ordinals >= 0]
+        own, owners = means.rows_of(view.document_firsts[ordinals], view.document_counts[ordinals])
+        is_visible = self._visible(allowed, excluded)[own]
+        own, owners = own[is_visible], owners[is_visible]
+        if not len(own):
+            return {}
+        is_ready = view.chunk_ready[own]
+        scores = np.full(len(own), -np.inf)
+        if is_ready.any():
+            scores[is_ready] = self._scores.of(view.chunk_slots[own[is_ready]])
+        present, firsts = np.unique(owners, return_index=True)
+        # The first of each owner in this order is its best.
+        best = np.lexsort((view.chunk_ids[own], -scores, owners))[firsts]
+        has_vector = scores[best] > -np.inf
+        best = np.where(has_vector, best, firsts)
+        return {
+            DocumentId(document_id): (ChunkId(chunk_id), score)
+            for document_id, chunk_id, score in zip(
+                wanted[present].tolist(),
+                view.chunk_ids[own[best]].tolist(),
+                np.where(has_vector, scores[best], 0.0).tolist(),
+                strict=True,
+            )
+        }
 
     def _visible(self, allowed: Allowed, excluded: frozenset[ChunkId]) -> Mask:
         mask = allowed.chunk_mask(self._view)

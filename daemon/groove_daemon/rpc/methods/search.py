@@ -80,7 +80,9 @@ def hit_fields(hit: Hit, *, explain: bool) -> m.SearchHit:
     chunk, document = hit.chunk, hit.chunk.document
     spans = None if hit.match_spans is None else tuple(m.Span(span.start, span.end) for span in hit.match_spans)
     also_in = tuple(m.OtherPlace(place.collection, place.path, place.line_start) for place in hit.also_in)
-    evidence = tuple(m.StageEvidence(item.stage, item.rank, float(item.score)) for item in hit.evidence)
+    evidence = None
+    if explain:
+        evidence = tuple(m.StageEvidence(item.stage, item.rank, float(item.score)) for item in hit.evidence)
     return m.SearchHit(
         id=chunk.chunk_id,
         score=float(hit.score),
@@ -106,7 +108,7 @@ def hit_fields(hit: Hit, *, explain: bool) -> m.SearchHit:
         also_in=also_in or None,
         also_in_count=hit.also_in_count or None,
         more_in_document=hit.more_in_document or None,
-        evidence=evidence if explain else None,
+        evidence=evidence,
     )
 
 

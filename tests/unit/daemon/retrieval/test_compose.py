@@ -93,6 +93,17 @@ def test_fusion_gives_the_weight_of_a_leg_that_found_nothing_to_its_heir() -> No
     assert [candidate.score for candidate in beside] == pytest.approx([1 / 61, 0.5 / 61])
 
 
+def test_an_heir_takes_over_nothing_while_one_of_those_before_it_finds_something() -> None:
+    silent = Leg(UniformRetriever("all_words", ()), weight=2.0, heir="trigram")
+    words = Leg(UniformRetriever("words", ()), weight=1.0, heir="trigram")
+
+    both = fusion(leg("trigram", 1, weight=0.5), silent, words).retrieve(make_query(), Trace())
+    one = fusion(leg("trigram", 1, weight=0.5), silent, leg("words", 4, heir="trigram")).retrieve(make_query(), Trace())
+
+    assert [candidate.score for candidate in both] == pytest.approx([3.5 / 61])
+    assert [candidate.score for candidate in one] == pytest.approx([1 / 61, 0.5 / 61])
+
+
 def test_fusion_ignores_a_chunk_whose_document_vanished_in_document_legs() -> None:
     ranking = fusion(leg("words", 99, 2), leg("title", 98, 4, whole_document=True)).retrieve(make_query(), Trace())
 

@@ -73,6 +73,21 @@ def test_cosine_is_zero_for_vectors_without_length_or_with_nan():
     assert similarity[0].tolist() == pytest.approx([1.0, 0.0, 0.0, 2**-0.5])
 
 
+def test_cosine_of_unit_vectors_takes_them_as_they_are():
+    vectors = np.array([[1.0, 0.0], [0.0, 1.0], [0.6, 0.8]], dtype=np.float32)
+    similarity = Cosine(vectors)
+
+    assert similarity[2].tolist() == pytest.approx([0.6, 0.8, 1.0])
+    assert similarity.among(np.array([2, 0]))[1].tolist() == pytest.approx([0.6, 1.0])
+
+
+def test_jaccard_among_some_texts_counts_them_anew():
+    among = Jaccard(["a b", "c", "b", "a"]).among(np.array([2, 0, 3]))
+
+    assert among[1].tolist() == pytest.approx([0.5, 1.0, 0.5])
+    assert among.among(np.array([1, 2]))[1].tolist() == pytest.approx([0.5, 1.0])
+
+
 def test_jaccard_compares_lower_cased_words():
     similarity = Jaccard(["Red bird", "red, BLUE bird!", "", "..."])
 
@@ -92,6 +107,57 @@ def test_jaccard_equals_the_overlap_of_sets(texts):
     for row, left in enumerate(sets):
         expected = [len(left & right) / len(left | right) if left | right else 1.0 for right in sets]
         assert similarity[row].tolist() == pytest.approx(expected)
+
+
+def picked_one_by_one(relevance, rows, documents, *, lambda_, same_doc_penalty, limit):
+    """What `pick` is meant to do, straight from its definition."""
+    picked: list[int] = []
+    while len(picked) < min(limit, len(relevance)):
+        values = {
+            position: lambda_ * relevance[position]
+            - (1.0 - lambda_) * max((rows[other][position] for other in picked), default=0.0)
+            - (same_doc_penalty if documents[position] in {documents[other] for other in picked} else 0.0)
+            for position in range(len(relevance))
+            if position not in picked
+        }
+        picked.append(max(values, key=lambda position: (values[position], -position)))
+    return picked
+
+
+@given(
+    st.sampled_from([0.0, 0.3, 0.7, 1.0]), st.sampled_from([0.0, 0.1]), st.integers(1, 12), st.integers(0, 2**32 - 1)
+)
+def test_pick_out_of_many_is_that_of_looking_at_all_each_time(lambda_, penalty, limit, state):
+    generator = np.random.default_rng(state)
+    count = int(generator.integers(1, 90))
+    # Few different numbers, so that there are ties.
+    relevance = (generator.integers(0, 5, size=count) / 4).tolist()
+    vectors = np.eye(4, dtype=np.float32)[generator.integers(0, 4, size=count)] * generator.choice([-1, 1], (count, 1))
+    documents = generator.integers(0, 6, size=count).tolist()
+    similarity = Cosine(vectors)
+    options = {"lambda_": lambda_, "same_doc_penalty": penalty, "limit": limit}
+
+    expected = picked_one_by_one(relevance, [similarity[at] for at in range(count)], documents, **options)
+
+    assert pick(relevance, similarity, documents, **options) == expected
+
+
+def test_pick_reaches_far_down_when_difference_is_all_that_counts():
+    # 40 of one direction before the only one of another; 3 * 2 candidates look promising at first, and it is not there.
+    vectors = np.array([[1.0, 0.0]] * 40 + [[0.0, 1.0]], dtype=np.float32)
+    relevance = [1.0 - place / 40 for place in range(41)]
+
+    # After the first: 0.1 * 0.975 - 0.9 * 1 = -0.8025 against 0.1 * 0 - 0.9 * 0 = 0.
+    assert pick(relevance, Cosine(vectors), [1] * 41, lambda_=0.1, same_doc_penalty=0.0, limit=2) == [0, 40]
+
+
+def test_stage_asks_for_documents_only_when_they_count():
+    def documents_of(ids):
+        raise AssertionError("nobody needs them")
+
+    stage = Diversity(True, 0.7, 0.0, lambda ids: (ids, IDENTITY), documents_of)
+
+    assert [candidate.chunk_id for candidate in stage.refine(query(3), ranking(3.0, 2.0, 1.0), Trace())] == [1, 2, 3]
 
 
 def test_stage_keeps_scores_and_reports_ranks_in_the_order_of_picking():

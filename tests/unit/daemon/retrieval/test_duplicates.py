@@ -1,15 +1,16 @@
 """Copies: who represents, what is left out, how deep it is looked, and where else a passage is said to stand."""
 
-from dataclasses import replace
+from dataclasses import dataclass, replace
 
 from hypothesis import given
 from hypothesis import strategies as st
 
 from groove_daemon.config.settings import SearchSettings
 from groove_daemon.domain.hit import Place
-from groove_daemon.domain.query import Filters
+from groove_daemon.domain.query import Filters, Query
+from groove_daemon.domain.ranking import Ranking
 from groove_daemon.retrieval.depth import Depths
-from groove_daemon.retrieval.duplicates import Duplicates
+from groove_daemon.retrieval.duplicates import Distinctly, Duplicates
 from groove_daemon.retrieval.pipeline import Parts, build_pipeline
 from groove_daemon.retrieval.present import MAX_PLACES, present, with_copies
 from groove_daemon.retrieval.probe import Probe
@@ -164,3 +165,69 @@ def test_texts_are_compared_as_far_down_as_a_page_takes() -> None:
 
     assert [hit.content for hit in hits] == ["owls owls owls", *(f"owls in valley {number}" for number in range(3))]
     assert hits[0].also_in_count == 59
+
+
+def texts_of(contents: dict[int, str]):
+    """Compares contents by chunk as the store does, and notes how many at a time."""
+    asked: list[int] = []
+
+    def compare(chunk_ids):
+        asked.append(len(chunk_ids))
+        first: dict[str, int] = {}
+        firsts = {key: first.setdefault(contents.get(key, f"only {key}"), key) for key in chunk_ids}
+        return {key: earlier for key, earlier in firsts.items() if earlier != key}
+
+    return compare, asked
+
+
+def test_contents_far_down_are_not_compared_before_diversity_has_chosen() -> None:
+    compare, asked = texts_of({1: "same", 2: "same", 3: "same", 290: "same"})
+    ranking = make_ranking(*((number, 1.0 / number) for number in range(1, 301)))
+    stage = Duplicates(lambda _: {}, Depths(diversifying=True), compare)
+
+    kept = ids(stage.refine(make_query(limit=5), ranking, Trace()))
+
+    assert kept == [1, *range(4, 301)]
+    assert stage.copies == {1: [2, 3]}
+    # 5 * 5 would be too few, so 50.
+    assert asked == [50]
+
+
+def test_more_contents_are_compared_when_too_few_are_left_for_a_page() -> None:
+    compare, asked = texts_of(dict.fromkeys(range(1, 48), "same"))
+    ranking = make_ranking(*((number, 1.0 / number) for number in range(1, 301)))
+
+    kept = ids(Duplicates(lambda _: {}, Depths(diversifying=True), compare).refine(make_query(), ranking, Trace()))
+
+    assert kept == [1, *range(48, 301)]
+    # Of the first 50 only four are left, and five are wanted.
+    assert asked == [50, 100]
+
+
+@dataclass(frozen=True)
+class EverySecond:
+    """Chooses the first, the third, the fifth and so on."""
+
+    name: str = "every second"
+
+    def refine(self, query: Query, ranking: Ranking, trace: Trace) -> Ranking:
+        return ranking[::2][: query.limit]
+
+
+def test_what_is_chosen_without_copies_stays() -> None:
+    compare, asked = texts_of({1: "same", 2: "same"})
+    stage = Distinctly(EverySecond(), compare)
+
+    assert ids(stage.refine(make_query(), make_ranking((1, 0.9), (2, 0.8), (3, 0.7)), Trace())) == [1, 3]
+    assert (stage.name, stage.copies, asked) == ("every second", {}, [2])
+
+
+def test_it_is_chosen_again_without_copies_when_some_were_chosen() -> None:
+    compare, asked = texts_of({1: "same", 3: "same", 4: "same"})
+    stage = Distinctly(EverySecond(), compare, {1: [7]})
+    ranking = make_ranking((1, 0.9), (2, 0.8), (3, 0.7), (4, 0.6), (5, 0.5), (6, 0.4))
+
+    # First 1, 3, 5; of 1, 2, 5, 6 then 1 and 5.
+    assert ids(stage.refine(make_query(), ranking, Trace())) == [1, 5]
+    assert stage.copies == {1: [7, 3, 4]}
+    assert asked == [3, 6]

@@ -6,7 +6,8 @@ from hypothesis import strategies as st
 from groove_daemon.config.settings import ParentSettings
 from groove_daemon.domain.document import ChunkId, DocumentId, FileStat, StoredChunk, StoredDocument
 from groove_daemon.domain.hit import Expansion
-from groove_daemon.retrieval.expand import expand
+from groove_daemon.retrieval.expand import Expander, expand
+from groove_daemon.retrieval.spans import Segment
 
 DOCUMENT = StoredDocument(
     DocumentId(1), "notes", "a.md", "A", None, None, None, (), "md", FileStat(100, 0), 0.0, chunk_count=3
@@ -100,6 +101,39 @@ def test_shared_text_of_split_pieces_is_shown_once():
     second = replace(chunk(1), content="three four", byte_start=8, byte_end=18)
 
     assert expand(first, [first, second], settings=SETTINGS).content == "one two three four"
+
+
+def test_segments_say_where_each_chunk_begins_and_on_which_line():
+    first = replace(chunk(0), content="one\ntwo", line_start=3, byte_end=7)
+    second = replace(chunk(1), content="two\nthree", line_start=4, byte_start=4, byte_end=13)
+    third = replace(chunk(2), content="four", line_start=9, byte_start=20, byte_end=24)
+
+    shown = expand(first, [first, second, third], settings=SETTINGS)
+
+    assert shown.content == "one\ntwo\nthree\n\nfour"
+    assert shown.segments == (Segment(0, 3), Segment(4, 4), Segment(15, 9))
+
+
+def test_a_chunk_begins_where_it_was_joined_and_not_where_its_text_stands_before():
+    first, second = chunk(0, content="see owl\nand more"), chunk(1, content="owl")
+
+    assert expand(first, [first, second], settings=SETTINGS).segments == (Segment(0, 1), Segment(18, 11))
+
+
+def test_hits_that_grow_to_the_same_stretch_share_it():
+    chunks = document(500, 500, 500)
+    expander = Expander(SETTINGS)
+
+    assert expander(chunks[0], chunks) is expander(chunks[2], chunks)
+    assert expander(chunks[0], chunks) == expand(chunks[1], chunks, settings=SETTINGS)
+
+
+def test_documents_do_not_share_a_stretch():
+    other = replace(chunk(0, content="other"), document=replace(DOCUMENT, document_id=DocumentId(2)))
+    expander = Expander(SETTINGS)
+
+    assert expander(chunk(0), [chunk(0)]).content == "text 0"
+    assert expander(other, [other]).content == "other"
 
 
 @given(st.lists(st.integers(1, 900), min_size=1, max_size=12), st.data())

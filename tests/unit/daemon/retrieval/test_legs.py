@@ -66,7 +66,7 @@ def test_trigram_leaves_common_phrases_out_and_its_step_says_so() -> None:
 
     assert ids(run(TrigramRetriever, probe(corpus, "bird owl"), trace)) == [1]
     trace.record("trigram", "ran", "", 0.0)
-    assert trace.steps[0].reason == "without function words and what most chunks hold: bird"
+    assert trace.steps[0].reason == "without what most chunks hold: bird"
 
 
 def test_all_words_finds_chunks_that_hold_every_word() -> None:
@@ -88,10 +88,36 @@ def test_all_words_keeps_exclusions() -> None:
     assert ids(run(AllWordsRetriever, probe(corpus, "red owl -barn"))) == [1]
 
 
-def test_trigram_leaves_function_words_out_however_rare_they_are() -> None:
-    corpus = MemoryCorpus(note("a", "The owl"), note("b", "the"), note("c", "x"), note("d", "y"), note("e", "z"))
+def test_trigram_beside_words_looks_for_what_is_no_word_of_the_index() -> None:
+    corpus = MemoryCorpus(note("a", "an owlet"), note("b", "the barn"), note("c", "gulls"))
+    trace = Trace()
 
-    assert ids(run(TrigramRetriever, probe(corpus, "The owl"))) == [1]
+    assert ids(run(TrigramRetriever, probe(corpus, "the owl barn"), trace, beside_words=True)) == [1]
+    trace.record("trigram", "ran", "", 0.0)
+    assert trace.steps[0].reason == "left to the legs over words: the, barn"
+
+
+def test_trigram_beside_words_is_skipped_when_every_word_is_known() -> None:
+    corpus = MemoryCorpus(note("a", "a barn owl"), note("b", "barn-owls"))
+
+    for text in ("barn owl", "Barn", "barn-owls"):
+        with pytest.raises(StageSkipped, match="know every word"):
+            run(TrigramRetriever, probe(corpus, text), beside_words=True)
+
+
+def test_trigram_beside_words_keeps_quoted_text_literal() -> None:
+    corpus = MemoryCorpus(note("a", "a barn owl"), note("b", "barn, owl"))
+
+    assert ids(run(TrigramRetriever, probe(corpus, '"barn owl"'), beside_words=True)) == [1]
+
+
+def test_filters_do_not_change_what_trigram_leaves_to_words() -> None:
+    corpus = MemoryCorpus(
+        note("a", "an owl", collection="birds"), note("b", "owlets", collection="young"), note("c", "owl")
+    )
+
+    with pytest.raises(StageSkipped, match="know every word"):
+        run(TrigramRetriever, probe(corpus, "owl", collections=("young",)), beside_words=True)
 
 
 def test_trigram_keeps_common_phrases_when_told_to() -> None:

@@ -82,7 +82,8 @@ def test_every_step_is_in_the_trace() -> None:
     build_pipeline("notes", parts(legs="documents")).retrieve(make_query("owls"), trace)
 
     assert {step.stage: (step.status, step.reason) for step in trace.steps} == {
-        "trigram": ("ran", ""),
+        "trigram": ("skipped", "left to the legs over words, which know every word"),
+        "chunk_words": ("ran", ""),
         "all_words": ("ran", ""),
         "exact_terms": ("skipped", "no dotted term"),
         "short_terms": ("skipped", "no short term"),

@@ -2,8 +2,10 @@
 
 from dataclasses import dataclass
 
+from groove_daemon.config.settings import ParentSettings
 from groove_daemon.domain.hit import ByteSpan, Expansion
-from groove_daemon.retrieval.present import absolute_path, present, segments_of
+from groove_daemon.retrieval.expand import Expander
+from groove_daemon.retrieval.present import absolute_path, present
 from groove_daemon.retrieval.spans import Segment
 from support.retrieval import MemoryCorpus, ids, make_chunk, make_query, make_ranking, note
 
@@ -55,10 +57,13 @@ def test_present_computes_spans_on_expanded_content() -> None:
         line_start: int
         line_end: int
         expansion: Expansion
+        segments: tuple[Segment, ...]
 
     def expand(hit, siblings):
         content = "\n\n".join(chunk.content for chunk in siblings)
-        return WholeDocument(content, 1, 9, Expansion("whole_document", 0, 1, len(siblings)))
+        return WholeDocument(
+            content, 1, 9, Expansion("whole_document", 0, 1, len(siblings)), (Segment(0, 1), Segment(8, 7))
+        )
 
     corpus = MemoryCorpus(note("a", "a gull", "an owl"))
 
@@ -66,15 +71,25 @@ def test_present_computes_spans_on_expanded_content() -> None:
 
     assert hit.content == "a gull\n\nan owl"
     assert hit.match_spans == (ByteSpan(11, 14),)
-    assert hit.match_lines == (1,)
+    assert hit.match_lines == (7,)
     assert (hit.line_start, hit.line_end) == (1, 9)
     assert hit.expanded_from == Expansion("whole_document", 0, 1, 2)
 
 
-def test_segments_of_maps_joined_chunks_to_their_lines() -> None:
-    chunks = [make_chunk(1, "one\ntwo", line_start=3), make_chunk(2, "two\nthree", line_start=4)]
+def test_present_reads_the_siblings_of_all_hits_at_once() -> None:
+    corpus = MemoryCorpus(note("a", "an owl", "a gull"), note("b", "owls", "a hawk"))
+    expand = Expander(ParentSettings(enabled=True))
 
-    assert segments_of("one\ntwo\nthree", chunks) == (Segment(0, 3), Segment(4, 4))
+    first, second, third = present(
+        make_ranking((3, 0.9), (1, 0.5), (2, 0.1)), make_query("owl"), reader=corpus, roots=ROOTS, expand=expand
+    )
+
+    assert corpus.calls == ["chunks", "siblings"]
+    assert (first.content, second.content) == ("owls\n\na hawk", "an owl\n\na gull")
+    assert (first.match_spans, second.match_spans) == ((ByteSpan(0, 3),), (ByteSpan(3, 6),))
+    # Two hits of one document that show the same of it.
+    assert (third.content, third.match_spans, third.match_lines) == (second.content, second.match_spans, (1,))
+    assert (second.chunk.chunk_id, third.chunk.chunk_id) == (1, 2)
 
 
 def test_absolute_path_keeps_the_spelling_of_names_that_are_not_text() -> None:

@@ -33,11 +33,19 @@ def found(content: str, text: str) -> list[str] | None:
         ("owls and rust", "owls -rust", ["owls"]),
         ("x ab y", "ab", ["ab"]),
         ("と AI", "AI と", []),
+        ("“Owls” — an OWL", "owl", ["Owl", "OWL"]),
+        ("ΟΔΟΣ — οδος", "οδος", ["ΟΔΟΣ", "οδος"]),
+        ("İstanbul, istanbul", "istanbul", ["İstanbul", "istanbul"]),
         ("鸟类と記録", "鸟类 記録", ["鸟类", "記録"]),
     ],
 )
 def test_match_spans_finds_terms_as_written(content: str, text: str, expected: list[str]) -> None:
     assert found(content, text) == expected
+
+
+def test_function_words_are_marked_only_when_there_is_nothing_else() -> None:
+    assert match_spans("the owls and others", make_query("where are the owls")) == (ByteSpan(4, 8),)
+    assert match_spans("to be, the question", make_query("the")) == (ByteSpan(7, 10),)
 
 
 def test_match_spans_counts_bytes() -> None:
@@ -107,6 +115,13 @@ def test_match_lines_follows_segments() -> None:
     spans = match_spans(content, make_query("owl"))
 
     assert match_lines(content, spans, [Segment(0, 3), Segment(9, 20)]) == (3, 20, 21)
+
+
+def test_match_lines_of_spans_in_later_segments_and_none_in_some() -> None:
+    content = "é owl\n\nnone\n\nx\nowl"
+    spans = match_spans(content, make_query("owl"))
+
+    assert match_lines(content, spans, [Segment(0, 3), Segment(7, 20), Segment(13, 40)]) == (3, 41)
 
 
 def test_match_lines_of_no_spans_is_empty() -> None:

@@ -1,6 +1,6 @@
 import pytest
 
-from groove_daemon.domain.document import ChunkId, DocumentId, FileStat
+from groove_daemon.domain.document import ChunkId, DocumentId, FileStat, Sibling
 from groove_daemon.domain.passage import embed_key, passage
 from groove_daemon.domain.query import Filters
 from groove_daemon.errors import NotIndexed
@@ -238,3 +238,28 @@ def test_root_of_a_collection_is_known_until_its_folder_is_another(index: Index)
     index.writer.ensure_collection("notes", "/home/me/other")
 
     assert index.writer.root_identity("notes") is None
+
+
+def test_siblings_of_several_documents_are_those_of_each(index: Index) -> None:
+    first = put(index, make_document_draft("a.md", "one", "two", "three"))
+    second = put(index, make_document_draft("b.md", make_chunk("four", heading="H", context="T > H"), "five"))
+    # A chunk that enters later, and so with a higher id, before the others.
+    put(index, make_document_draft("a.md", "new", "one", "two", "three"))
+    reader = index.reader()
+
+    found = reader.siblings([second, DocumentId(99), first])
+
+    assert list(found) == [second, DocumentId(99), first]
+    assert found[DocumentId(99)] == []
+    assert [chunk.content for chunk in found[first]] == ["new", "one", "two", "three"]
+    assert [chunk.content for chunk in found[second]] == ["four", "five"]
+    for document_id in (first, second):
+        fields = [
+            tuple(getattr(chunk, name) for name in Sibling._fields[1:]) for chunk in reader.document_chunks(document_id)
+        ]
+        assert [sibling[1:] for sibling in found[document_id]] == fields
+        assert {sibling.document_id for sibling in found[document_id]} == {document_id}
+
+
+def test_siblings_of_no_document_are_none(index: Index) -> None:
+    assert index.reader().siblings([]) == {}

@@ -56,6 +56,23 @@ def test_diacritics_and_case_do_not_matter(index: Index) -> None:
         assert len(reader.document_words([word], [], limit=5, allowed=allowed(index))) == 1
 
 
+def test_known_words_stand_as_words_somewhere(index: Index) -> None:
+    put(index, make_document_draft("a.md", "The barn-owl Café"))
+    put(index, make_document_draft("b.md", "owlets, 3.14"))
+
+    asked = ["owl", "owlet", "barn-owl", "owl-barn", "cafe", "CAFÉ", "3.14", "4.3", "", "a\x00b", 'say "owl"', "owl*"]
+
+    assert index.reader().known_words(asked) == {"owl", "barn-owl", "cafe", "CAFÉ", "3.14", "owl*"}
+
+
+def test_a_word_that_was_deleted_everywhere_is_not_known(index: Index) -> None:
+    put(index, make_document_draft("a.md", "an owl"))
+    (document_id,) = index.vectors.view().document_ids.tolist()
+    index.writer.delete_documents([document_id])
+
+    assert index.reader().known_words(["owl"]) == frozenset()
+
+
 def test_short_words_are_found_by_words(index: Index) -> None:
     put(index, make_document_draft("both.md", "ok quick"))
     put(index, make_document_draft("one.md", "quick only"))

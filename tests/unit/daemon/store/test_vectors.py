@@ -1,3 +1,5 @@
+from pathlib import Path
+
 import numpy as np
 import pytest
 
@@ -5,7 +7,7 @@ from groove_daemon.domain.document import ChunkId, DocumentId
 from groove_daemon.domain.query import Filters
 from groove_daemon.store.index import Index
 from groove_daemon.store.vectors import ChunkRow, VectorSpace
-from support.store import allowed, embed_pending, make_chunk, make_document_draft, make_vector, put
+from support.store import allowed, embed_pending, make_chunk, make_document_draft, make_vector, open_index, put
 
 
 def contents(index: Index, chunk_ids: list[ChunkId]) -> list[str]:
@@ -86,6 +88,26 @@ def test_vectors_and_documents_of_chunks(index: Index) -> None:
     assert set(vectors) == {one, two}
     assert vectors[one] == pytest.approx(make_vector("one"))
     assert index.vectors.documents_of([waiting, ChunkId(99), one]) == {waiting: document_id, one: document_id}
+
+
+@pytest.mark.parametrize("resident", [True, False])
+def test_rows_of_chunks_are_in_their_order_and_zero_without_a_vector(tmp_path: Path, resident: bool) -> None:
+    index = open_index(tmp_path / "rows.db", resident=resident)
+    document_id = put(index, make_document_draft("a.md", "one", "two"))
+    embed_pending(index)
+    put(index, make_document_draft("a.md", "one", "two", "waiting"))
+    one, two, waiting = (chunk.chunk_id for chunk in index.reader().document_chunks(document_id))
+    rows = index.vectors.rows_of([two, waiting, ChunkId(99), one, two])
+
+    assert rows.shape == (5, index.vectors.dimension)
+    assert rows[[0, 3, 4]] == pytest.approx(np.array([make_vector("two"), make_vector("one"), make_vector("two")]))
+    assert not rows[1:3].any()
+    index.close()
+
+
+def test_rows_of_an_empty_index_are_zero(index: Index) -> None:
+    assert index.vectors.rows_of([ChunkId(1)]).tolist() == [[0.0] * index.vectors.dimension]
+    assert index.vectors.passages_of([ChunkId(1)]) == {}
 
 
 def test_a_scan_keeps_its_state_while_the_index_changes(index: Index) -> None:
