@@ -1,7 +1,8 @@
 """Looking a passage up by words that stand in it: how often the chunk itself comes first, or among the first five.
 
 Judged collections ask questions; people also type words that they remember.  Chunks of the 10,000 are drawn at random
-(with a fixed seed) and words of each are taken as a query: one rare word, a rare one and two others, four of any kind.
+(the same every time) and words of each are taken as a query: one rare word, a rare one and two others, four of any
+kind, a part of a rare one.
 """
 
 import random
@@ -26,6 +27,9 @@ from groove_daemon.workers import Workers
 
 CHUNKS = 150
 RARE = 2
+KINDS = ("one rare word", "a rare word and two", "four words", "part of a rare word")
+_FEWEST_LETTERS = 9
+_FEWEST_WORDS = 8
 _WORD = re.compile(r"[a-z]{4,}")
 
 Lookups = Mapping[str, Sequence[tuple[ChunkId, str]]]
@@ -60,30 +64,52 @@ def measure(world: World, *, rounds: int) -> Report:  # noqa: ARG001 (the signat
 def _draw(index: Index) -> Lookups:
     """Queries for chunks whose text stands once in the index, so that only they are right."""
     source = random.Random(41)
-    reader = index.reader()
-    with reader.snapshot():
-        ids = [ChunkId(int(number)) for number in index.vectors.view().chunk_ids]
-        chunks = reader.chunks(ids)
-    words = {chunk_id: list(dict.fromkeys(_words(chunk))) for chunk_id, chunk in chunks.items()}
+    words = {chunk_id: long_words(chunk) for chunk_id, chunk in all_chunks(index).items()}
     frequency = Counter(word for several in words.values() for word in several)
-    asked: dict[str, list[tuple[ChunkId, str]]] = {"one rare word": [], "a rare word and two": [], "four words": []}
+    asked: dict[str, list[tuple[ChunkId, str]]] = {kind: [] for kind in KINDS}
     for chunk_id in source.sample(sorted(words), len(words)):
-        own = words[chunk_id]
-        rare = [word for word in own if frequency[word] <= RARE]
-        if not rare or len(own) < 8:
-            continue
-        word = source.choice(rare)
-        others = [other for other in own if other != word]
-        asked["one rare word"].append((chunk_id, word))
-        asked["a rare word and two"].append((chunk_id, " ".join((word, *source.sample(others, 2)))))
-        asked["four words"].append((chunk_id, " ".join(source.sample(own, 4))))
-        if len(asked["four words"]) == CHUNKS:
+        for kind, query in word_queries(words[chunk_id], frequency, source).items():
+            if len(asked[kind]) < CHUNKS:
+                asked[kind].append((chunk_id, query))
+        if all(len(several) == CHUNKS for several in asked.values()):
             break
     return asked
 
 
-def _words(chunk: StoredChunk) -> list[str]:
-    return [word for word in _WORD.findall(chunk.content.lower()) if word not in STOP_WORDS]
+def all_chunks(index: Index) -> Mapping[ChunkId, StoredChunk]:
+    """Every chunk that has a vector."""
+    reader = index.reader()
+    with reader.snapshot():
+        return reader.chunks([ChunkId(int(number)) for number in index.vectors.view().chunk_ids])
+
+
+def long_words(chunk: StoredChunk) -> Sequence[str]:
+    """The different words of a chunk with four letters or more, in their order, without function words."""
+    found = _WORD.findall(chunk.content.lower())
+    return list(dict.fromkeys(word for word in found if word not in STOP_WORDS))
+
+
+def word_queries(own: Sequence[str], frequency: Mapping[str, int], source: random.Random) -> Mapping[str, str]:
+    """A query of each of `KINDS` from the words of one chunk; none when it is short or has no rare word.
+
+    The part of a word is the word without its first and its last letter; only of a long one, and not when the part is a
+    word of its own.
+
+    Args:
+        own: the chunk's words, each once.
+        frequency: in how many chunks each word stands.
+        source: what chooses among the words.
+    """
+    rare = [word for word in own if frequency[word] <= RARE]
+    if not rare or len(own) < _FEWEST_WORDS:
+        return {}
+    word = source.choice(rare)
+    others = [other for other in own if other != word]
+    some, four, part = source.sample(others, 2), source.sample(own, 4), word[1:-1]
+    queries = dict(zip(KINDS, (word, " ".join((word, *some)), " ".join(four), part), strict=True))
+    if len(word) < _FEWEST_LETTERS or part in frequency:
+        del queries[KINDS[3]]
+    return queries
 
 
 def _rank(service: SearchService, query: str, wanted: ChunkId) -> int:

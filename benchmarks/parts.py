@@ -27,6 +27,7 @@ PARTS = {
     "confidence": "false rates of calibrated confidence",
     "quality": "rankings against what people judged",
     "lookups": "passages found by words that stand in them",
+    "defaults": "each default against other settings, by judged queries and by questions made of passages",
 }
 """Each is a module of this package with `measure(world, *, rounds) -> Report`."""
 

@@ -8,6 +8,7 @@ import math
 import random
 from collections.abc import Mapping, Sequence
 from statistics import fmean
+from typing import NamedTuple
 
 
 def ndcg(ranking: Sequence[str], relevance: Mapping[str, float], *, k: int) -> float:
@@ -58,3 +59,36 @@ def bootstrap_interval(
     means = sorted(fmean(source.choices(values, k=len(values))) for _ in range(rounds))
     tail = (1.0 - level) / 2
     return means[int(tail * rounds)], means[min(int((1.0 - tail) * rounds), rounds - 1)]
+
+
+class Difference(NamedTuple):
+    """How much higher the mean of one ranking is than that of another, with the ends of its interval."""
+
+    mean: float
+    low: float
+    high: float
+
+    @property
+    def is_clear(self) -> bool:
+        """Whether the interval leaves 0 out."""
+        return self.low > 0.0 or self.high < 0.0
+
+
+def paired_difference(
+    values: Sequence[float], base: Sequence[float], *, level: float = 0.95, rounds: int = 2000, seed: int = 7
+) -> Difference:
+    """The mean difference of two measurements of the same queries, with its percentile bootstrap interval.
+
+    Queries are drawn with both of their numbers, so that what is hard for both rankings does not widen the interval.
+
+    Args:
+        values: one number a query, at least one.
+        base: what is taken off, in the same order.
+        level: how much of the resampled differences lies inside, 0 to 1.
+        rounds: how many resamples.
+        seed: makes the interval repeatable.
+    """
+    differences = [value - other for value, other in zip(values, base, strict=True)]
+    if len(set(differences)) == 1:
+        return Difference(differences[0], differences[0], differences[0])
+    return Difference(fmean(differences), *bootstrap_interval(differences, level=level, rounds=rounds, seed=seed))

@@ -84,7 +84,7 @@ def question_from(content: str) -> str | None:
     """A question that `content` answers, made from its middle sentence that is long enough; None when none is.
 
     >>> question_from("Short. The ouzel builds its nest behind falling water near mountain streams every spring.")
-    'ouzel builds falling water mountain streams spring'
+    'ouzel builds behind falling near mountain every spring'
     """
     sentences = [found for sentence in _SENTENCE.split(content) if (found := _shortened(sentence))]
     return sentences[len(sentences) // 2] if sentences else None

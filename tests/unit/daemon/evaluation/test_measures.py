@@ -9,6 +9,7 @@ from groove_daemon.evaluation.measures import (
     documents_at_best_hit,
     hit,
     ndcg,
+    paired_difference,
     recall,
     reciprocal_rank,
 )
@@ -63,6 +64,36 @@ def test_bootstrap_interval_holds_the_mean_and_is_repeatable():
 
     assert low < 0.5 < high
     assert (low, high) == bootstrap_interval(values)
+
+
+def test_paired_difference_is_a_point_when_every_query_gains_the_same():
+    """However far apart the queries are, a quarter for each is a quarter in every resample."""
+    assert paired_difference([0.25, 1.0, 0.5], [0.0, 0.75, 0.25]) == (0.25, 0.25, 0.25)
+
+
+def test_paired_difference_of_two_queries():
+    """One query gains 1, the other nothing: resamples give 0, 1/2, 1/2 and 1, a quarter of all each.
+
+    So the middle half of them, and any interval narrower than that, is 1/2; an interval of 95 % reaches from 0 to 1.
+    """
+    assert paired_difference([1.0, 0.5], [0.0, 0.5], level=0.4) == (0.5, 0.5, 0.5)
+    assert paired_difference([1.0, 0.5], [0.0, 0.5]) == (0.5, 0.0, 1.0)
+
+
+def test_difference_is_clear_when_its_interval_leaves_zero_out():
+    """Of ten queries nine lose a half: a resample loses nothing only when it draws the tenth each time."""
+    lost = paired_difference([0.5] * 9 + [1.0], [1.0] * 10)
+
+    assert lost.mean == pytest.approx(-0.45)
+    assert -0.5 <= lost.low < lost.mean < lost.high < 0.0
+    assert lost.is_clear
+    assert not paired_difference([1.0, 0.5], [0.0, 0.5]).is_clear
+    assert not paired_difference([0.5], [0.5]).is_clear
+
+
+def test_paired_difference_refuses_rankings_of_different_queries():
+    with pytest.raises(ValueError, match="zip"):
+        paired_difference([1.0, 0.5], [1.0])
 
 
 @given(NAMES, GRADES, st.integers(1, 10))
