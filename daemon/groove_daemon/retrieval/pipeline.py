@@ -56,11 +56,11 @@ LEG_SETS: Mapping[str, LegSet] = {
     "documents": LegSet(
         {
             "spaced": {
-                "trigram": 0.25,
                 "chunk_words": 0.25,
                 "all_words": 2.0,
                 "exact_terms": 2.0,
                 "short_terms": 1.0,
+                "trigram": 0.25,
                 "document_words": 1.0,
                 "dense": 1.0,
                 "mean": 0.5,
@@ -82,8 +82,10 @@ LEG_SETS: Mapping[str, LegSet] = {
 """What the setting `legs` can name.
 
 In `documents` titles count half, because they say little about long notes, and so do means, because they rest on the
-same vectors as the leg over chunks.  Trigrams repeat what words already said, unless the query is unspaced text, where
-it is words that find little.  Chunks that hold every word weigh most: whoever types only words of one passage wants it.
+same vectors as the leg over chunks.  Trigrams look for what is no word of the notes; in unspaced text they look for all of
+it, because words find little there.  Chunks that hold every word weigh most: whoever types only words of one passage
+wants it.
+Legs run in this order, and trigrams can take all of a small budget, so other legs over chunks come before them.
 """
 
 
