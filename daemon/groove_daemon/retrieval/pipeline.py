@@ -82,9 +82,9 @@ LEG_SETS: Mapping[str, LegSet] = {
 """What the setting `legs` can name.
 
 In `documents` titles count half, because they say little about long notes, and so do means, because they rest on the
-same vectors as the leg over chunks.  Trigrams look for what is no word of the notes; in unspaced text they look for all of
-it, because words find little there.  Chunks that hold every word weigh most: whoever types only words of one passage
-wants it.
+same vectors as the leg over chunks.  Trigrams look for what is no word of the notes; in unspaced text they look for
+everything, because words find little there.  Chunks that hold every word weigh most: whoever types only words of one
+passage wants it.
 Legs run in this order, and trigrams can take all of a small budget, so other legs over chunks come before them.
 """
 
