@@ -166,6 +166,12 @@ def test_remark_tells_what_is_unusual(fields, remark):
     assert remarks(make_answer(make_hit()) | fields) == [remark]
 
 
+def test_passages_that_wait_for_vectors_are_remarked_on_once():
+    waiting = {"fresh": False, "stale_reason": "77 passages wait for their vectors", "pending_vectors": 77}
+
+    assert remarks(make_answer(make_hit()) | waiting) == ["not fresh: 77 passages wait for their vectors"]
+
+
 def test_ordinary_answer_has_no_remarks():
     assert remarks(make_answer(make_hit())) == []
 
