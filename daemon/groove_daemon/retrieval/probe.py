@@ -156,8 +156,8 @@ class Probe:
             OutOfBudget: another thread still works on it when patience ends.
             StageFailed: the model is not ready, the query could not be embedded, or the vectors could not be read.
         """
-        patience = -1.0 if self._patient_until is None else max(0.0, self._patient_until - time.monotonic())
-        if not self._lock.acquire(timeout=patience):
+        patience = self._patience
+        if not self._lock.acquire(timeout=-1.0 if patience is None else patience):
             raise OutOfBudget
         try:
             if self._outcome is None:
@@ -168,6 +168,11 @@ class Probe:
         if isinstance(outcome, StageSkipped):
             raise type(outcome)(str(outcome))
         return outcome
+
+    @property
+    def _patience(self) -> float | None:
+        """Seconds that are left to wait for the query's vector; None for any number."""
+        return None if self._patient_until is None else max(0.0, self._patient_until - time.monotonic())
 
     def _scan(self) -> Similarities | StageSkipped:
         embedded = self._embedded()
@@ -185,7 +190,10 @@ class Probe:
     def _embedded(self) -> EmbeddedQuery:
         # What still waits for a thread is done sooner in this one.
         if self._ahead is not None and not self._ahead.cancel():
-            return self._ahead.result()
+            try:
+                return self._ahead.result(self._patience)
+            except TimeoutError:
+                raise OutOfBudget from None
         has_vectors = self.vectors.dimension > 0
         return embed(self.query.positive_text, embedder=self._embedder, has_vectors=has_vectors)
 

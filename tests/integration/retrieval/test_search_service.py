@@ -172,6 +172,27 @@ def test_a_query_is_embedded_in_the_callers_thread_when_all_others_are_taken(des
     assert [done.result() for done in busy] == [True] * 8
 
 
+def test_a_budget_ends_the_wait_for_a_vector_that_is_made_ahead(desk: Desk) -> None:
+    may_go = threading.Event()
+
+    class Slow(CountingEmbedder):
+        def embed_query(self, text: str):
+            assert may_go.wait(20.0)
+            return super().embed_query(text)
+
+    embedder = Slow()
+    desk.embedder = lambda: embedder
+    began = time.monotonic()
+    try:
+        result = desk.search("owls", within_ms=200)
+    finally:
+        may_go.set()
+
+    assert time.monotonic() - began < 10.0
+    assert degraded(result)["dense"] == "out of budget"
+    assert contents(result)
+
+
 def test_a_model_that_fails_ahead_is_reported_as_ever(desk: Desk) -> None:
     class Broken(CountingEmbedder):
         def embed_query(self, text: str):
