@@ -250,10 +250,9 @@ class MemoryCorpus:
             if any(exclusion.lower() in chunk.content.lower() for exclusion in exclusions)
         )
 
-    def known_words(self, words: Sequence[str]) -> frozenset[str]:
-        return frozenset(
-            word for word in words if any(_occurrences(chunk.content, [word]) for chunk in self._chunks.values())
-        )
+    def known_words(self, words: Sequence[str], *, allowed: MemoryAllowed) -> frozenset[str]:
+        contents = [self._chunks[chunk_id].content for chunk_id in allowed]
+        return frozenset(word for word in words if any(_occurrences(content, [word]) for content in contents))
 
     def phrase_frequencies(self, phrases: Sequence[str]) -> Mapping[str, float]:
         return {

@@ -76,8 +76,8 @@ class CorpusReader(Protocol):
         """All chunks that hold any of `exclusions`."""
         ...
 
-    def known_words(self, words: Sequence[str]) -> frozenset[str]:
-        """Those of `words` that stand as whole words in any chunk, whatever the filters."""
+    def known_words(self, words: Sequence[str], *, allowed: Allowed) -> frozenset[str]:
+        """Those of `words` that stand as whole words in any chunk of the allowed documents."""
         ...
 
     def phrase_frequencies(self, phrases: Sequence[str]) -> Mapping[str, float]:

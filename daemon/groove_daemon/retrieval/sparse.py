@@ -29,8 +29,8 @@ ColumnWeights = tuple[float, float, float]
 class TrigramRetriever:
     """Chunks that hold any of the query's phrases as literal text.
 
-    With `beside_words`, words that stand as such in any chunk are left to the legs over words, which rank them for a
-    fraction of the cost; what remains are parts of words, unspaced text and quoted phrases.
+    With `beside_words`, words that stand as such where the query may look are left to the legs over words, which rank
+    them for a fraction of the cost; what remains are parts of words, unspaced text and quoted phrases.
     With `drop_common`, phrases that stand in more than half of the chunks are left out when others remain.
     The step says what was left out.
     """
@@ -77,7 +77,8 @@ class TrigramRetriever:
     def _split_known(self, phrases: tuple[str, ...]) -> tuple[tuple[str, ...], tuple[str, ...]]:
         """Phrases that are no words of the index, and those that are, function words among them; each in order."""
         telling = content_words(phrases)
-        known = self.probe.reader.known_words([phrase for phrase in telling if _is_word(phrase)])
+        words = [phrase for phrase in telling if _is_word(phrase)]
+        known = self.probe.reader.known_words(words, allowed=self.probe.allowed)
         unknown = tuple(phrase for phrase in telling if phrase not in known)
         return unknown, tuple(phrase for phrase in phrases if phrase not in unknown)
 

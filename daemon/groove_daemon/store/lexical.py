@@ -53,14 +53,18 @@ def matching_rows(database: Database, table: Table, expression: str) -> list[int
     return [row[0] for row in database.rows(f"SELECT rowid FROM {table} WHERE {table} MATCH ?", (expression,))]
 
 
-def words_found(database: Database, words: Sequence[str]) -> frozenset[str]:
-    """Those of `words` that any chunk holds, in one statement that reads no more than the first chunk of each."""
+def words_found(database: Database, words: Sequence[str], *, within: Ids | None = None) -> frozenset[str]:
+    """Those of `words` that any chunk holds, or any of these, in one statement that stops at the first for each."""
     expressions = {expression: word for word in words if (expression := word_expression([word]))}
     if not expressions:
         return frozenset()
+    # As in `ranked_rows`.
+    restriction = "" if within is None else "AND +rowid IN (SELECT value FROM carray(?))"
+    values: list[object] = [json.dumps(list(expressions)), *([] if within is None else [int_array(within)])]
     rows = database.rows(
-        "SELECT value FROM json_each(?) WHERE EXISTS (SELECT 1 FROM chunks_words WHERE chunks_words MATCH value)",
-        (json.dumps(list(expressions)),),
+        "SELECT value FROM json_each(?) AS word WHERE EXISTS"
+        f" (SELECT 1 FROM chunks_words WHERE chunks_words MATCH word.value {restriction})",
+        values,
     )
     return frozenset(expressions[row[0]] for row in rows)
 

@@ -176,13 +176,15 @@ class Reader:
                 found.update(lexical.matching_rows(self.database, "chunks_words", by_word))
         return frozenset(ChunkId(row_id) for row_id in found)
 
-    def known_words(self, words: Sequence[str]) -> frozenset[str]:
-        """Those of `words` that stand as whole words in any chunk, whatever the filters; raises the same.
+    def known_words(self, words: Sequence[str], *, allowed: Allowed) -> frozenset[str]:
+        """Those of `words` that stand as whole words in any chunk of the allowed documents; raises the same.
 
         A word with several tokens stands where they stand side by side.
         """
         with self._full_text():
-            return lexical.words_found(self.database, words)
+            # The least quality is no reason to look at every chunk's id: few chunks are below it.
+            within = None if allowed.document_ids is None else allowed.chunk_ids
+            return lexical.words_found(self.database, words, within=within)
 
     def phrase_frequencies(self, phrases: Sequence[str]) -> Mapping[str, float]:
         """The estimated share of all chunks that hold each phrase, 0 to 1."""

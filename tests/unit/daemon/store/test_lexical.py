@@ -1,6 +1,7 @@
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
+from groove_daemon.domain.query import Filters
 from groove_daemon.store.index import Index
 from groove_daemon.store.lexical import phrase_expression, word_expression
 from support.store import allowed, found_paths, make_chunk, make_document_draft, put
@@ -62,7 +63,22 @@ def test_known_words_stand_as_words_somewhere(index: Index) -> None:
 
     asked = ["owl", "owlet", "barn-owl", "owl-barn", "cafe", "CAFÉ", "3.14", "4.3", "", "a\x00b", 'say "owl"', "owl*"]
 
-    assert index.reader().known_words(asked) == {"owl", "barn-owl", "cafe", "CAFÉ", "3.14", "owl*"}
+    assert index.reader().known_words(asked, allowed=allowed(index)) == {
+        "owl",
+        "barn-owl",
+        "cafe",
+        "CAFÉ",
+        "3.14",
+        "owl*",
+    }
+
+
+def test_known_words_stand_in_allowed_documents(index: Index) -> None:
+    put(index, make_document_draft("a.md", "owls and gulls"))
+    put(index, make_document_draft("b.md", "owlets and gulls"))
+    only_b = allowed(index, Filters(path_globs=("b.md",)))
+
+    assert index.reader().known_words(["owls", "gulls", "owlets"], allowed=only_b) == {"gulls", "owlets"}
 
 
 def test_a_word_that_was_deleted_everywhere_is_not_known(index: Index) -> None:
@@ -70,7 +86,7 @@ def test_a_word_that_was_deleted_everywhere_is_not_known(index: Index) -> None:
     (document_id,) = index.vectors.view().document_ids.tolist()
     index.writer.delete_documents([document_id])
 
-    assert index.reader().known_words(["owl"]) == frozenset()
+    assert index.reader().known_words(["owl"], allowed=allowed(index)) == frozenset()
 
 
 def test_short_words_are_found_by_words(index: Index) -> None:
