@@ -35,6 +35,8 @@ _DRAIN_S, _LATE_STOP_S = 1.5, 2.5
 # How long a thread that computes may keep others waiting.  A search takes turns with full text some ten times, and with
 # the usual five milliseconds it would wait for an indexing thread at each of them.
 _SWITCH_S = 0.0005
+# After so long the loop that serves all clients counts as hanging; its turns take milliseconds.
+_LONGEST_TURN_S = 5.0
 CRASHED = 1
 
 
@@ -75,7 +77,7 @@ def run(places: Places, *, flags: Mapping[str, str], env: Mapping[str, str] = os
         gc.enable()
         late = threading.Thread(target=_start_late, args=(daemon, parts.models, stopping), name="start", daemon=True)
         late.start()
-        stopping.wait(notifier, reload=lambda: _reload(daemon))
+        stopping.wait(notifier, reload=lambda: _reload(daemon), is_serving=lambda: server.is_turning(_LONGEST_TURN_S))
         notifier.stopping()
         log.info("daemon.stopping")
         daemon.begin_stop()

@@ -55,12 +55,18 @@ class Stopping:
             signal.signal(number, self._on_stop)
         signal.signal(signal.SIGHUP, self._on_reload)
 
-    def wait(self, notifier: Notifier, *, reload: Callable[[], None]) -> None:
-        """Wait for the end, reload when asked, and tell the service manager now and then that all is well."""
+    def wait(
+        self, notifier: Notifier, *, reload: Callable[[], None], is_serving: Callable[[], bool] = lambda: True
+    ) -> None:
+        """Wait for the end, reload when asked, and tell the service manager now and then that all is well.
+
+        Nothing is told while `is_serving` says no, so that a manager that watches starts the daemon again.
+        """
         while (wish := self._next_wish(notifier.ping_every_s or _LOOK_EVERY_S)) != "end":
             if wish == "reload":
                 reload()
-            notifier.alive()
+            if is_serving():
+                notifier.alive()
 
     def _next_wish(self, timeout_s: float) -> Wish | None:
         if not self._wishes:

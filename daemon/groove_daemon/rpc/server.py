@@ -265,6 +265,15 @@ class ServerThread:
             self._call(self._server.stop(deadline_s)).result()
         self._end()
 
+    def is_turning(self, within_s: float) -> bool:
+        """Whether the loop does what it is asked to within so many seconds; one that hangs serves nobody."""
+        turned = threading.Event()
+        self._loop.call_soon_threadsafe(turned.set)
+        if turned.wait(within_s):
+            return True
+        log.error("rpc.loop_hangs", waited_s=within_s)
+        return False
+
     def _end(self) -> None:
         self._loop.call_soon_threadsafe(self._loop.stop)
         self._thread.join()

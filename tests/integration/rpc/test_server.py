@@ -11,9 +11,12 @@ from pathlib import Path
 import pytest
 from structlog.testing import capture_logs
 
+from groove_daemon.rpc.methods import HANDLERS
+from groove_daemon.rpc.methods.base import Handler, Lane
 from groove_daemon.rpc.server import ServerLimits
 from groove_wire.codes import ErrorCode
 from groove_wire.framing import encode_request
+from groove_wire.messages import PingResponse
 from support.rpc import (
     DEADLINE_S,
     RawClient,
@@ -342,3 +345,24 @@ def test_events_reach_subscribers_from_any_thread(folder):
         running.dispatcher.publish("index_changed", {"generation": 13})
 
         assert client.receive() == (2, "index_changed", [{"generation": 13}])
+
+
+def test_a_loop_that_hangs_is_noticed(folder):
+    begun, may_go = threading.Event(), threading.Event()
+
+    def hang(_call, _request):
+        begun.set()
+        assert may_go.wait(DEADLINE_S)
+        return PingResponse()
+
+    with running_server(folder / "s", handlers={**HANDLERS, "ping": Handler(hang, Lane.LOOP)}) as server:
+        assert server.thread.is_turning(DEADLINE_S)
+        with server.connect() as client:
+            client.request(1, "ping")
+            assert begun.wait(DEADLINE_S)
+            with capture_logs() as logs:
+                assert not server.thread.is_turning(0.05)
+            may_go.set()
+            assert server.thread.is_turning(DEADLINE_S)
+
+    assert [line["event"] for line in logs] == ["rpc.loop_hangs"]

@@ -1,5 +1,6 @@
 import os
 import signal
+import socket
 import threading
 
 import pytest
@@ -63,3 +64,27 @@ def test_no_wish_of_many_is_lost(stopping):
     stopping.wait(Notifier({}), reload=lambda: granted.append("reload"))
 
     assert len(granted) == 200
+
+
+def test_the_service_manager_hears_nothing_while_nobody_is_served(stopping, tmp_path):
+    answers = iter([False, True, False])
+    granted = []
+
+    def is_serving() -> bool:
+        answer = next(answers)
+        granted.append(answer)
+        os.kill(os.getpid(), signal.SIGHUP if len(granted) < 3 else signal.SIGTERM)
+        return answer
+
+    with socket.socket(socket.AF_UNIX, socket.SOCK_DGRAM) as manager:
+        manager.bind(str(tmp_path / "notify"))
+        manager.setblocking(False)
+        os.kill(os.getpid(), signal.SIGHUP)
+        notifier = Notifier({"NOTIFY_SOCKET": str(tmp_path / "notify")})
+        stopping.wait(notifier, reload=lambda: None, is_serving=is_serving)
+        heard = manager.recv(100)
+        with pytest.raises(BlockingIOError):
+            manager.recv(100)
+
+    assert granted == [False, True, False]
+    assert heard == b"WATCHDOG=1"
