@@ -281,16 +281,12 @@ class SearchService:
         )
 
     def _embed_ahead(self, plan: "_Plan") -> "Future[EmbeddedQuery] | None":
-        """Begin to embed the query; None when no stage needs its vector, and when all threads are taken."""
-        if self._workers is None or plan.query.limit <= 0 or not plan.profile.needs_vector(plan.settings):
+        """Begin to embed the query; None when nothing needs its vector so far, and when all threads are taken."""
+        is_needed = plan.query.limit > 0 and plan.profile.needs_vector(plan.settings)
+        if self._workers is None or not is_needed or not self._index.vectors.dimension:
             return None
         try:
-            return self._workers.submit(
-                embed,
-                plan.query.positive_text,
-                embedder=self._embedder,
-                has_vectors=self._index.vectors.dimension > 0,
-            )
+            return self._workers.submit(embed, plan.query.positive_text, embedder=self._embedder)
         except Busy:
             return None
 

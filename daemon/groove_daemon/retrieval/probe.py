@@ -53,7 +53,7 @@ class EmbeddedQuery:
     mode: Mode = "fts_only"
 
 
-def embed(text: str, *, embedder: Callable[[], Embedder | None], has_vectors: bool) -> EmbeddedQuery:
+def embed(text: str, *, embedder: Callable[[], Embedder | None], has_vectors: bool = True) -> EmbeddedQuery:
     """Embed a query; from any thread, and without an error: what goes wrong is part of what is returned.
 
     Args:
