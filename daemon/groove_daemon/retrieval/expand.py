@@ -6,6 +6,7 @@ at the same heading level, taken alternately before and after until the cap.  Sc
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from itertools import accumulate, pairwise
 from typing import NamedTuple
 
 from groove_daemon.config.settings import ParentSettings
@@ -109,10 +110,30 @@ def _room_with(chunk: Sibling, level: int | None, room: int) -> int:
 
 
 def _joined(kind: str, chunks: Sequence[Sibling], *, total: int) -> Expanded:
-    first = previous = chunks[0]
-    pieces = [first.content]
-    segments = [Segment(0, first.line_start)]
-    last_start, end = 0, len(first.content)
+    overlap = any(previous.byte_end > chunk.byte_start for previous, chunk in pairwise(chunks))
+    content, segments = _overlapping(chunks) if overlap else _apart(chunks)
+    return Expanded(
+        content,
+        chunks[0].line_start,
+        max([chunk.line_end for chunk in chunks]),
+        Expansion(kind, chunks[0].position, chunks[-1].position, total),
+        segments,
+    )
+
+
+def _apart(chunks: Sequence[Sibling]) -> tuple[str, tuple[Segment, ...]]:
+    """The content of chunks that have no text in common, and where each begins; the usual case, hence by itself."""
+    contents = [chunk.content for chunk in chunks]
+    starts = accumulate([len(content) + len(_BETWEEN) for content in contents[:-1]], initial=0)
+    return _BETWEEN.join(contents), tuple(map(Segment, starts, [chunk.line_start for chunk in chunks]))
+
+
+def _overlapping(chunks: Sequence[Sibling]) -> tuple[str, tuple[Segment, ...]]:
+    """The same of chunks of which some begin with what the one before ended with."""
+    previous = chunks[0]
+    pieces = [previous.content]
+    segments = [Segment(0, previous.line_start)]
+    last_start, end = 0, len(previous.content)
     for chunk in chunks[1:]:
         shared = _shared(previous, chunk) if previous.byte_end > chunk.byte_start else 0
         pieces += (chunk.content[shared:],) if shared else (_BETWEEN, chunk.content)
@@ -123,9 +144,7 @@ def _joined(kind: str, chunks: Sequence[Sibling], *, total: int) -> Expanded:
             segments.append(Segment(start, chunk.line_start))
             last_start = start
         previous = chunk
-    line_end = max([chunk.line_end for chunk in chunks])
-    expansion = Expansion(kind, first.position, previous.position, total)
-    return Expanded("".join(pieces), first.line_start, line_end, expansion, tuple(segments))
+    return "".join(pieces), tuple(segments)
 
 
 def _shared(previous: Sibling, chunk: Sibling) -> int:
