@@ -8,7 +8,6 @@ run is named in `degraded`; all reads of one answer come from one snapshot of th
 import threading
 import time
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from concurrent.futures import Future
 from contextlib import contextmanager
 from dataclasses import dataclass, field, replace
 from typing import Literal, Protocol
@@ -21,7 +20,7 @@ from groove_daemon.domain.document import ChunkId, StoredChunk
 from groove_daemon.domain.hit import Hit
 from groove_daemon.domain.query import Filters, Query
 from groove_daemon.domain.ranking import Ranking
-from groove_daemon.errors import Busy, InvalidParams
+from groove_daemon.errors import InvalidParams
 from groove_daemon.models.base import Embedder, PairScorer
 from groove_daemon.retrieval.calibration import Curve
 from groove_daemon.retrieval.compile import PHRASE_CAP, compile_query
@@ -31,7 +30,7 @@ from groove_daemon.retrieval.duplicates import DUPLICATES, Copies
 from groove_daemon.retrieval.expand import Expander
 from groove_daemon.retrieval.pipeline import Parts, Profile, profile_of
 from groove_daemon.retrieval.present import Expand, present, with_copies
-from groove_daemon.retrieval.probe import EmbeddedQuery, Mode, Probe, embed
+from groove_daemon.retrieval.probe import Mode, Probe
 from groove_daemon.retrieval.rerank import Reranking, ScoreCache, decide
 from groove_daemon.retrieval.sources import Sources
 from groove_daemon.retrieval.trace import StageSkipped, Step, Trace
@@ -185,8 +184,7 @@ class SearchService:
         index: the index.
         embedder: gives the model, None when there is none on purpose; may raise `ModelError`.
         freshness: see `Freshness`.
-        workers: where queries are embedded and vector legs run beside full text, two pieces of work a search;
-            None runs everything in the calling thread.
+        workers: where vector legs run beside full text; None runs everything in the calling thread.
         scorer: gives the reranker, None when none is set; may raise `ModelError`.
         record_accesses: told which chunks were returned by a profile that counts it; returns at once, never raises.
         clock: for the age of notes.
@@ -228,13 +226,11 @@ class SearchService:
         """
         began = time.monotonic()
         plan = self._plan(call, is_cancelled, began)
-        # What the query means does not depend on the files, so it is worked out while these are looked at.
-        ahead = self._embed_ahead(plan)
-        look = self._look(plan, ahead, on_partial)
+        look = self._look(plan, on_partial)
         if look.changed and look.sync.fresh and not look.trace.is_over_budget:
             # The files moved on between the sync and the answer: look once more, then say what is still behind.
             # A sync that ran out of time already said that it is behind, and would only run out of time again.
-            look = self._look(plan, ahead)
+            look = self._look(plan)
         hits = _as_on_disk(look.answer.hits, look.changed)
         sync = look.sync
         if look.changed:
@@ -280,19 +276,7 @@ class SearchService:
             budget_end=None if call.within_ms is None else began + call.within_ms / 1000,
         )
 
-    def _embed_ahead(self, plan: "_Plan") -> "Future[EmbeddedQuery] | None":
-        """Begin to embed the query; None when nothing needs its vector so far, and when all threads are taken."""
-        is_needed = plan.query.limit > 0 and plan.profile.needs_vector(plan.settings)
-        if self._workers is None or not is_needed or not self._index.vectors.dimension:
-            return None
-        try:
-            return self._workers.submit(embed, plan.query.positive_text, embedder=self._embedder)
-        except Busy:
-            return None
-
-    def _look(
-        self, plan: "_Plan", ahead: "Future[EmbeddedQuery] | None", on_partial: OnPartial | None = None
-    ) -> "_Look":
+    def _look(self, plan: "_Plan", on_partial: OnPartial | None = None) -> "_Look":
         """Bring the index up to date, search it, and see whether the files found are as indexed."""
         trace = Trace(
             is_cancelled=plan.is_cancelled,
@@ -302,7 +286,7 @@ class SearchService:
             on_ranking=None if on_partial is None else self._teller(plan, on_partial),
         )
         sync = self._sync(plan, trace)
-        answer = self._answer(plan, trace, ahead)
+        answer = self._answer(plan, trace)
         return _Look(trace, sync, answer, self._freshness.changed([hit.chunk for hit in answer.hits]))
 
     def _teller(self, plan: "_Plan", on_partial: OnPartial) -> Callable[[str, Ranking], None]:
@@ -329,7 +313,7 @@ class SearchService:
         trace.check()
         return sync
 
-    def _answer(self, plan: "_Plan", trace: Trace, ahead: "Future[EmbeddedQuery] | None") -> "_Answer":
+    def _answer(self, plan: "_Plan", trace: Trace) -> "_Answer":
         reader = self._index.reader()
         query, settings = plan.query, plan.settings
         with reader.snapshot() as generation:
@@ -339,7 +323,6 @@ class SearchService:
                 vectors=self._index.vectors,
                 embedder=self._embedder,
                 patient_until=plan.deadline if plan.budget_end is None else plan.budget_end,
-                ahead=ahead,
             )
             ranking: Ranking = ()
             copies: Copies = {}

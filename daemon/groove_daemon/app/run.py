@@ -96,8 +96,7 @@ def _open(settings: Settings, places: Places, stack: ExitStack) -> EarlyParts:
     stack.callback(models.close)
     scorers = ScorerHost(settings.models, cache_dir=places.cache)
     stack.callback(scorers.close)
-    # Each search puts two pieces of work there, and does itself what finds no room.
-    legs = Workers("legs", threads=settings.limits.readers, max_waiting=2 * settings.limits.readers)
+    legs = Workers("legs", threads=settings.limits.readers, max_waiting=settings.limits.readers)
     stack.callback(legs.close)
     return EarlyParts(index, models, scorers, legs)
 

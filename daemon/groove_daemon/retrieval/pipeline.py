@@ -190,8 +190,6 @@ LEGS: Mapping[str, Callable[[Parts, float], Leg]] = {
 }
 """How each leg is made."""
 
-_VECTOR_LEGS = frozenset(("document_words", "dense", "title", "mean"))
-
 
 def _fusion(parts: Parts) -> Fusion:
     """The legs that run, fused by ranks."""
@@ -329,11 +327,6 @@ def _access_boost(parts: Parts) -> Refiner:
     return Factor("access_boost", factors_of)
 
 
-def _has_vector_leg(settings: SearchSettings) -> bool:
-    """Every set of legs has one; legs chosen one by one may not."""
-    return not settings.weights or any(weight > 0 and name in _VECTOR_LEGS for name, weight in settings.weights)
-
-
 Recipe = Callable[[Parts], Retriever]
 
 
@@ -342,19 +335,17 @@ class Profile:
     """A recipe and what belongs to it.
 
     `default_limit` is how many hits when the request does not say.  `lacks` names parameters of a request that mean
-    nothing to this recipe.  `needs_vector` says whether a stage asks for the query's vector.  `records_accesses` says
-    that what was returned counts as used.
+    nothing to this recipe.  `records_accesses` says that what was returned counts as used.
     """
 
     recipe: Recipe
     default_limit: Callable[[SearchSettings], int]
     lacks: tuple[str, ...] = ()
-    needs_vector: Callable[[SearchSettings], bool] = lambda _settings: True
     records_accesses: bool = False
 
 
 PROFILES: Mapping[str, Profile] = {
-    "notes": Profile(_notes, lambda settings: settings.limit, lacks=("min_score",), needs_vector=_has_vector_leg),
+    "notes": Profile(_notes, lambda settings: settings.limit, lacks=("min_score",)),
     "memory": Profile(
         _memory,
         lambda settings: settings.memory.limit,

@@ -8,9 +8,7 @@ the model is remembered too, so that no second leg tries again.
 import threading
 import time
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from concurrent.futures import Future
 from contextlib import contextmanager
-from dataclasses import dataclass
 from typing import Literal
 
 import numpy as np
@@ -19,7 +17,7 @@ import structlog
 from groove_daemon.domain.document import ChunkId, DocumentId, StoredChunk
 from groove_daemon.domain.query import Query
 from groove_daemon.errors import ModelError, StoreError
-from groove_daemon.models.base import Embedder, Vector, as_vector
+from groove_daemon.models.base import Embedder, as_vector
 from groove_daemon.retrieval.corpus import Allowed, CorpusReader, Similarities, VectorIndex
 from groove_daemon.retrieval.trace import OutOfBudget, StageFailed, StageSkipped
 from groove_daemon.retrieval.words import content_words
@@ -44,38 +42,6 @@ def store_failures() -> Iterator[None]:
         raise StageFailed(str(error)) from error
 
 
-@dataclass(frozen=True, slots=True)
-class EmbeddedQuery:
-    """What became of a query's text: its unit vector, or why there is none; `mode` as in `Probe`, without a vector."""
-
-    vector: Vector | None
-    missing: StageSkipped | None = None
-    mode: Mode = "fts_only"
-
-
-def embed(text: str, *, embedder: Callable[[], Embedder | None], has_vectors: bool = True) -> EmbeddedQuery:
-    """Embed a query; from any thread, and without an error: what goes wrong is part of what is returned.
-
-    Args:
-        text: without exclusions.
-        embedder: gives the model, or None when there is none on purpose; may raise `ModelError`.
-        has_vectors: whether there is anything to compare with.
-    """
-    try:
-        model = embedder()
-    except ModelError as error:
-        return EmbeddedQuery(None, StageFailed(str(error)))
-    if model is None:
-        return EmbeddedQuery(None, StageSkipped("off"))
-    if not has_vectors:
-        return EmbeddedQuery(None, StageSkipped("the index has no vectors yet"))
-    try:
-        return EmbeddedQuery(as_vector(model.embed_query(text), model.dimension))
-    except ModelError as error:
-        log.warning("retrieval.query_not_embedded", code=error.code, error=str(error))
-        return EmbeddedQuery(None, StageFailed(f"the query could not be embedded: {error}"), "embedding_fallback")
-
-
 class Probe:
     """The shared state of one query.
 
@@ -85,7 +51,6 @@ class Probe:
         vectors: the vector space.
         embedder: gives the model, or None when there is none on purpose; may raise `ModelError`.
         patient_until: monotonic seconds until which the embedding of the query is waited for; None for ever.
-        ahead: `embed` of this query, begun before the probe was there.
     """
 
     def __init__(
@@ -96,7 +61,6 @@ class Probe:
         vectors: VectorIndex,
         embedder: Callable[[], Embedder | None],
         patient_until: float | None = None,
-        ahead: "Future[EmbeddedQuery] | None" = None,
     ) -> None:
         self.query = query
         self.reader = reader
@@ -104,7 +68,6 @@ class Probe:
         self.allowed: Allowed = reader.allowed(query.filters)
         self._embedder = embedder
         self._patient_until = patient_until
-        self._ahead = ahead
         self._lock = threading.Lock()
         self._outcome: Similarities | StageSkipped | None = None
         self._mode: Mode = "fts_only"
@@ -156,8 +119,8 @@ class Probe:
             OutOfBudget: another thread still works on it when patience ends.
             StageFailed: the model is not ready, the query could not be embedded, or the vectors could not be read.
         """
-        patience = self._patience
-        if not self._lock.acquire(timeout=-1.0 if patience is None else patience):
+        patience = -1.0 if self._patient_until is None else max(0.0, self._patient_until - time.monotonic())
+        if not self._lock.acquire(timeout=patience):
             raise OutOfBudget
         try:
             if self._outcome is None:
@@ -169,33 +132,28 @@ class Probe:
             raise type(outcome)(str(outcome))
         return outcome
 
-    @property
-    def _patience(self) -> float | None:
-        """Seconds that are left to wait for the query's vector; None for any number."""
-        return None if self._patient_until is None else max(0.0, self._patient_until - time.monotonic())
-
     def _scan(self) -> Similarities | StageSkipped:
-        embedded = self._embedded()
-        self._mode = embedded.mode
-        if embedded.vector is None:
-            return embedded.missing or StageSkipped("off")
+        try:
+            embedder = self._embedder()
+        except ModelError as error:
+            return StageFailed(str(error))
+        if embedder is None:
+            return StageSkipped("off")
+        if not self.vectors.dimension:
+            return StageSkipped("the index has no vectors yet")
+        try:
+            vector = as_vector(embedder.embed_query(self.query.positive_text), embedder.dimension)
+        except ModelError as error:
+            self._mode = "embedding_fallback"
+            log.warning("retrieval.query_not_embedded", code=error.code, error=str(error))
+            return StageFailed(f"the query could not be embedded: {error}")
         try:
             with store_failures():
-                similarities = self.vectors.scan(embedded.vector)
+                similarities = self.vectors.scan(vector)
         except StageFailed as failure:
             return failure
         self._mode = "hybrid"
         return similarities
-
-    def _embedded(self) -> EmbeddedQuery:
-        # What still waits for a thread is done sooner in this one.
-        if self._ahead is not None and not self._ahead.cancel():
-            try:
-                return self._ahead.result(self._patience)
-            except TimeoutError:
-                raise OutOfBudget from None
-        has_vectors = self.vectors.dimension > 0
-        return embed(self.query.positive_text, embedder=self._embedder, has_vectors=has_vectors)
 
     def best_chunks(self, document_ids: Sequence[DocumentId]) -> dict[DocumentId, ChunkId]:
         """The chunk of each document that stands for it: nearest to the query, or best by words without vectors.

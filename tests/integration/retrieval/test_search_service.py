@@ -9,7 +9,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from groove_daemon.config.settings import MmrSettings, ProfileSettings, SearchSettings
+from groove_daemon.config.settings import MmrSettings, SearchSettings
 from groove_daemon.domain.query import Filters
 from groove_daemon.errors import Cancelled, DeadlineExceeded, InvalidParams, ModelLoading, ModelUnavailable
 from groove_daemon.models.hashing import HashingEmbedder
@@ -24,16 +24,14 @@ EMBEDDER = HashingEmbedder(64)
 
 
 class StandInFreshness:
-    """Fresh after a `look`; `moves` gives what changed while each answer was made, one mapping an answer."""
+    """Fresh at once; `moves` gives what changed while each answer was made, one mapping an answer."""
 
     def __init__(self) -> None:
-        self.look = lambda: None
         self.moves: list[dict[int, bool]] = []
         self.deadlines: list[float] = []
 
     def sync(self, collections, *, deadline, is_cancelled) -> Sync:
         self.deadlines.append(deadline - time.monotonic())
-        self.look()
         return Sync(True)
 
     def unverified(self, collections) -> Sync:
@@ -50,7 +48,6 @@ class Desk:
         self.index = index
         self.settings = SearchSettings()
         self.sources = {"notes": Source()}
-        self.profiles: tuple[ProfileSettings, ...] = ()
         self.embedder = lambda: EMBEDDER
         self.scorer = lambda: None
         self.accessed: list[list[int]] = []
@@ -68,8 +65,7 @@ class Desk:
         )
 
     def _setup(self) -> SearchSetup:
-        roots = {"notes": "/home/me/notes"}
-        return SearchSetup(self.settings, roots, 0.5, self.timeout_s, self.sources, self.profiles)
+        return SearchSetup(self.settings, {"notes": "/home/me/notes"}, 0.5, self.timeout_s, self.sources)
 
     def add(self, path: str, *contents: str, **fields: object) -> None:
         put(self.index, make_document_draft(path, *contents, **fields), now=time.time())
@@ -108,104 +104,6 @@ def desk(tmp_path: Path) -> Iterator[Desk]:
     yield made
     made.workers.close()
     index.close()
-
-
-# -- the query's vector ----------------------------------------------------------------------------------------------
-
-
-class CountingEmbedder(HashingEmbedder):
-    """Notes when it was asked."""
-
-    def __init__(self) -> None:
-        super().__init__(64)
-        self.asked: list[str] = []
-        self.was_asked = threading.Event()
-
-    def embed_query(self, text: str):
-        self.asked.append(text)
-        self.was_asked.set()
-        return super().embed_query(text)
-
-
-def test_a_query_is_embedded_while_files_are_looked_at(desk: Desk) -> None:
-    embedder = CountingEmbedder()
-    desk.embedder = lambda: embedder
-    seen: list[bool] = []
-
-    desk.freshness.look = lambda: seen.append(embedder.was_asked.wait(20.0))
-
-    assert desk.search("owls").mode == "hybrid"
-    assert seen == [True]
-    assert embedder.asked == ["owls"]
-
-
-def test_a_second_look_needs_no_second_vector(desk: Desk) -> None:
-    embedder = CountingEmbedder()
-    desk.embedder = lambda: embedder
-    desk.freshness.moves = [{1: True}, {}]
-
-    assert desk.search("owls").mode == "hybrid"
-    assert len(desk.freshness.deadlines) == 2
-    assert embedder.asked == ["owls"]
-
-
-@pytest.mark.parametrize("call", [{"limit": 0}, {"profile": "words"}])
-def test_a_query_that_needs_no_vector_is_not_embedded(desk: Desk, call: dict[str, object]) -> None:
-    embedder = CountingEmbedder()
-    desk.embedder = lambda: embedder
-    desk.profiles = (ProfileSettings("words", "notes", replace(SearchSettings(), weights=(("trigram", 1.0),))),)
-
-    assert desk.search("owls", **call).mode == "fts_only"
-    assert embedder.asked == []
-
-
-def test_a_query_is_embedded_in_the_callers_thread_when_all_others_are_taken(desk: Desk) -> None:
-    may_go = threading.Event()
-    busy = [desk.workers.submit(may_go.wait, 20.0) for _ in range(8)]
-
-    try:
-        result = desk.search("owls")
-    finally:
-        may_go.set()
-
-    assert result.mode == "hybrid"
-    assert [done.result() for done in busy] == [True] * 8
-
-
-def test_a_budget_ends_the_wait_for_a_vector_that_is_made_ahead(desk: Desk) -> None:
-    may_go = threading.Event()
-
-    class Slow(CountingEmbedder):
-        def embed_query(self, text: str):
-            assert may_go.wait(20.0)
-            return super().embed_query(text)
-
-    embedder = Slow()
-    desk.embedder = lambda: embedder
-    began = time.monotonic()
-    try:
-        result = desk.search("owls", within_ms=200)
-    finally:
-        may_go.set()
-
-    assert time.monotonic() - began < 10.0
-    assert degraded(result)["dense"] == "out of budget"
-    assert contents(result)
-
-
-def test_a_model_that_fails_ahead_is_reported_as_ever(desk: Desk) -> None:
-    class Broken(CountingEmbedder):
-        def embed_query(self, text: str):
-            super().embed_query(text)
-            raise ModelUnavailable("out of order")
-
-    embedder = Broken()
-    desk.embedder = lambda: embedder
-    result = desk.search("owls")
-
-    assert result.mode == "embedding_fallback"
-    assert degraded(result)["dense"] == "the query could not be embedded: out of order"
-    assert embedder.asked == ["owls"]
 
 
 # -- steps and parameters --------------------------------------------------------------------------------------------

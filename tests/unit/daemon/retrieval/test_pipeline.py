@@ -49,16 +49,6 @@ def test_weights_of_a_profile_take_the_place_of_the_legs() -> None:
     assert legs(parts(weights=chosen)) == legs(parts("鸟类", weights=chosen)) == {"dense": 2.0, "trigram": 0.5}
 
 
-@pytest.mark.parametrize("name", LEGS)
-def test_a_leg_that_asks_for_the_querys_vector_has_it_made_ahead(name: str) -> None:
-    embedder = FixedEmbedder({"owls 2026.4.10 鸟类": (1.0, 0.0)})
-    made = parts("owls 2026.4.10 鸟类", embedder=embedder, weights=((name, 1.0),))
-
-    build_pipeline("notes", made).retrieve(made.probe.query, Trace())
-
-    assert PROFILES["notes"].needs_vector(made.settings) == bool(embedder.asked)
-
-
 def test_profile_of_ones_own_is_its_bases_recipe_with_its_own_settings() -> None:
     diary = ProfileSettings("diary", "memory", replace(SearchSettings(), min_quality=0.1))
 
