@@ -72,11 +72,12 @@ class Extent(NamedTuple):
 def extent_of(hit: StoredChunk, document: Sequence[Sibling], *, settings: ParentSettings) -> Extent:
     """How far a hit grows; the parameters are those of `Expander`."""
     cap = settings.max_expanded_tokens
+    tokens = [chunk.token_count or tokens_of(chunk) for chunk in document]
     is_small = hit.token_count is not None and hit.token_count < settings.whole_doc_threshold_tokens
-    if is_small and sum([chunk.token_count or tokens_of(chunk) for chunk in document]) <= cap:
+    if is_small and sum(tokens) <= cap:
         return Extent("whole_document", 0, len(document) - 1)
-    at = next(index for index, chunk in enumerate(document) if chunk.chunk_id == hit.chunk_id)
-    return Extent("siblings", *_siblings(at, document, cap=cap))
+    at = [chunk.chunk_id for chunk in document].index(hit.chunk_id)
+    return Extent("siblings", *_siblings(at, [chunk.level for chunk in document], tokens, cap=cap))
 
 
 def expand(hit: StoredChunk, document: Sequence[Sibling], *, settings: ParentSettings) -> Expanded:
@@ -84,29 +85,30 @@ def expand(hit: StoredChunk, document: Sequence[Sibling], *, settings: ParentSet
     return Expander(settings)(hit, document)
 
 
-def _siblings(at: int, document: Sequence[Sibling], *, cap: int) -> tuple[int, int]:
-    """First and last index of the run of one level around `at`, grown before and after in turn, within `cap` tokens."""
-    level = document[at].level
-    room = cap - tokens_of(document[at])
+def _siblings(at: int, levels: Sequence[int | None], tokens: Sequence[int], *, cap: int) -> tuple[int, int]:
+    """First and last index of the run of one level around `at`, grown before and after in turn, within `cap` tokens.
+
+    Args:
+        at: index of the hit in its document.
+        levels: of the headings of all chunks of the document.
+        tokens: how many each chunk has.
+        cap: how many all may have.
+    """
+    level, room, last_index = levels[at], cap - tokens[at], len(levels) - 1
     first = last = at
     before_open = after_open = True
     while before_open or after_open:
         if before_open:
-            left = _room_with(document[first - 1], level, room) if first > 0 else -1
-            before_open = left >= 0
+            before_open = first > 0 and levels[first - 1] == level and tokens[first - 1] <= room
             if before_open:
-                first, room = first - 1, left
+                first -= 1
+                room -= tokens[first]
         if after_open:
-            left = _room_with(document[last + 1], level, room) if last + 1 < len(document) else -1
-            after_open = left >= 0
+            after_open = last < last_index and levels[last + 1] == level and tokens[last + 1] <= room
             if after_open:
-                last, room = last + 1, left
+                last += 1
+                room -= tokens[last]
     return first, last
-
-
-def _room_with(chunk: Sibling, level: int | None, room: int) -> int:
-    """How many tokens of `room` are left with this one; below 0 when it does not belong or does not fit."""
-    return room - tokens_of(chunk) if chunk.level == level else -1
 
 
 def _joined(kind: str, chunks: Sequence[Sibling], *, total: int) -> Expanded:
