@@ -20,7 +20,7 @@ def _search(session: Session) -> int:
         return _stream(session, output)
     answer = session.send("search", search_params(arguments))
     # Loaded while the daemon works, on another core.
-    from groove_client import render_search
+    from groove_client import last_search, render_search  # noqa: F401 (needed when the answer is out)
 
     result = answer()
     _write(session, result, output)
