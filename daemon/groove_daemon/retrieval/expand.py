@@ -4,8 +4,9 @@ A small hit shows its whole document when that fits; any other hit is joined wit
 at the same heading level, taken alternately before and after until the cap.  Score, rank and path stay as they are.
 """
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
+from functools import partial
 from itertools import accumulate, pairwise
 from typing import NamedTuple
 
@@ -16,6 +17,8 @@ from groove_daemon.retrieval.spans import Segment
 
 BYTES_A_TOKEN = 4
 _BETWEEN = "\n\n"
+# As `Segment._make`, in a third of the time: that is a function of Python, and an answer may have hundreds.
+_as_segment: Callable[[tuple[int, int]], Segment] = partial(tuple.__new__, Segment)
 
 
 @dataclass(frozen=True, slots=True)
@@ -127,7 +130,8 @@ def _apart(chunks: Sequence[Sibling]) -> tuple[str, tuple[Segment, ...]]:
     """The content of chunks that have no text in common, and where each begins; the usual case, hence by itself."""
     contents = [chunk.content for chunk in chunks]
     starts = accumulate([len(content) + len(_BETWEEN) for content in contents[:-1]], initial=0)
-    return _BETWEEN.join(contents), tuple(map(Segment, starts, [chunk.line_start for chunk in chunks]))
+    places = zip(starts, [chunk.line_start for chunk in chunks], strict=True)
+    return _BETWEEN.join(contents), tuple(map(_as_segment, places))
 
 
 def _overlapping(chunks: Sequence[Sibling]) -> tuple[str, tuple[Segment, ...]]:

@@ -8,6 +8,7 @@ import json
 from collections import defaultdict
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
+from functools import partial
 
 from groove_daemon.domain.document import ChunkId, DocumentId, Sibling, StoredChunk, StoredDocument
 from groove_daemon.domain.hit import Place
@@ -48,6 +49,8 @@ _SELECT_SIBLINGS = (
     "SELECT document_id, chunk_id, position, level, content, line_start, line_end, byte_start, byte_end, token_count"
     " FROM chunks WHERE document_id IN (SELECT value FROM carray(?)) ORDER BY document_id, position"
 )
+# As `Sibling._make`, in a third of the time: that is a function of Python, and an answer may read hundreds.
+_as_sibling: Callable[[Row], Sibling] = partial(tuple.__new__, Sibling)
 _SELECT_COUNTS = """
     SELECT k.name,
            (SELECT count(*) FROM documents d WHERE d.collection_id = k.collection_id),
@@ -332,7 +335,7 @@ class Reader:
     def siblings(self, document_ids: Sequence[DocumentId]) -> dict[DocumentId, list[Sibling]]:
         """All chunks of each of these documents, in order, in one read; a document that does not exist has none."""
         found: dict[DocumentId, list[Sibling]] = {document_id: [] for document_id in document_ids}
-        for sibling in map(Sibling._make, self.database.rows(_SELECT_SIBLINGS, (int_array(document_ids),))):
+        for sibling in map(_as_sibling, self.database.rows(_SELECT_SIBLINGS, (int_array(document_ids),))):
             found[sibling.document_id].append(sibling)
         return found
 
