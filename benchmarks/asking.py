@@ -8,13 +8,13 @@ from typing import TypeVar
 from benchmarks.comparison import Values
 from benchmarks.judged import JudgedQuery
 from benchmarks.passages import Lines, Passage, gain, lines_of
-from benchmarks.search import AlwaysFresh
+from benchmarks.search import service_over
 from groove_daemon.config.settings import SearchSettings
 from groove_daemon.evaluation.measures import documents_at_best_hit, ndcg
 from groove_daemon.models.base import Embedder, PairScorer
 from groove_daemon.retrieval.compile import compile_query
 from groove_daemon.retrieval.scripts import Script, script_of
-from groove_daemon.search import SearchCall, SearchService, SearchSetup
+from groove_daemon.search import SearchCall, SearchService
 from groove_daemon.store.index import Index
 from groove_daemon.workers import Workers
 
@@ -22,7 +22,6 @@ T = TypeVar("T")
 
 K = 5
 DEFAULT = replace(SearchSettings(), rerank_by_default=False)
-_TIMEOUT_S = 120.0
 
 Change = Callable[[SearchSettings, Script], SearchSettings]
 """Other settings in place of the default ones, for queries of a script."""
@@ -100,11 +99,9 @@ class Asker:
 
     def _service(self, settings: SearchSettings) -> SearchService:
         if settings not in self._services:
-            setup = SearchSetup(settings, {"notes": ""}, 0.5, _TIMEOUT_S)
-            self._services[settings] = SearchService(
-                setup=lambda: setup, index=self._index, embedder=lambda: self._embedder, freshness=AlwaysFresh(),
-                workers=self._workers, scorer=lambda: self._scorer,
-            )  # fmt: skip
+            self._services[settings] = service_over(
+                self._index, self._embedder, self._workers, settings, roots={"notes": ""}, scorer=self._scorer
+            )
         return self._services[settings]
 
 

@@ -11,23 +11,20 @@ import time
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass
-from pathlib import Path
 from statistics import median
 
-import numpy as np
 import structlog
 
 from benchmarks.figures import interval_of_ratio, ms, spread, turned
-from benchmarks.search import AlwaysFresh
+from benchmarks.made_up import EMBEDDER, made_up
+from benchmarks.search import service_over
 from benchmarks.table import HELD, MISSED, Report, Row, at_most
-from benchmarks.world import RESULTS, World, say
-from groove_daemon.config.settings import SearchSettings
+from benchmarks.world import World
 from groove_daemon.domain.document import ChunkDraft, DocumentDraft, FileStat, Metadata
 from groove_daemon.domain.query import Filters
-from groove_daemon.models.hashing import HashingEmbedder
-from groove_daemon.search import SearchCall, SearchService, SearchSetup
+from groove_daemon.search import SearchCall, SearchService
 from groove_daemon.store.index import Index
-from groove_daemon.store.migrate import SCHEMA_VERSION
+from groove_daemon.store.writer import Writer
 from groove_daemon.workers import Workers
 
 CHUNKS, KEPT, A_NOTE = 50_000, 10, 10
@@ -35,9 +32,7 @@ QUESTIONS, LIMIT, WEIGHTS = 60, 10, (2.0, 1.0, 1.0)
 BAR = 1.0
 
 _VOCABULARY, _WORDS_A_CHUNK = 8000, 60
-_BATCH = 5000
 _OLD_NS, _NEW_NS = 1_600_000_000_000_000_000, 1_700_000_000_000_000_000
-_EMBEDDER = HashingEmbedder()
 
 FILTERS: Mapping[str, Filters] = {
     "collection": Filters(collections=("marked",)),
@@ -120,7 +115,7 @@ def _is_exact(library: Library, text: str) -> bool:
     with reader.snapshot():
         everything, kept = reader.allowed(Filters()), reader.allowed(FILTERS["tag"])
         inside = frozenset(kept.chunk_ids.tolist())
-        near = vectors.scan(_EMBEDDER.embed_query(text))
+        near = vectors.scan(EMBEDDER.embed_query(text))
         pairs = [
             (find(everything, CHUNKS), find(kept, CHUNKS))
             for find in (
@@ -135,15 +130,9 @@ def _is_exact(library: Library, text: str) -> bool:
 @contextmanager
 def _library() -> Iterator[Library]:
     structlog.configure(wrapper_class=structlog.make_filtering_bound_logger(40))
-    file = RESULTS / f"filters-{CHUNKS}-{SCHEMA_VERSION}.db"
-    if not file.exists():
-        _build(file)
-    index = Index.open(file)
+    index = Index.open(made_up("filters", CHUNKS, _write, number=5))
     workers = Workers("legs", threads=4, max_waiting=4)
-    setup = SearchSetup(SearchSettings(), {"notes": "/notes", "marked": "/marked"}, 0.5, 30.0)
-    service = SearchService(
-        setup=lambda: setup, index=index, embedder=lambda: _EMBEDDER, freshness=AlwaysFresh(), workers=workers
-    )
+    service = service_over(index, EMBEDDER, workers, roots={"notes": "/notes", "marked": "/marked"})
     try:
         yield Library(index, service)
     finally:
@@ -151,31 +140,14 @@ def _library() -> Iterator[Library]:
         index.close()
 
 
-def _build(file: Path) -> None:
-    """Write the index beside its place, then put it there whole."""
-    say(f"filters: building an index of {CHUNKS} chunks ...")
-    new = file.with_suffix(".new")
-    for stale in file.parent.glob(f"{new.name}*"):
-        stale.unlink()
-    index = Index.open(new)
-    writer = index.writer
+def _write(writer: Writer) -> None:
     writer.ensure_collection("notes", "/notes")
     writer.ensure_collection("marked", "/marked")
-    writer.bind_vector_space(_EMBEDDER.fingerprint, _EMBEDDER.dimension)
     words = _Words(random.Random(5))
     for number in range((CHUNKS - KEPT) // A_NOTE):
         writer.replace_document("notes", _note(f"folder {number % 90}/note {number}", words, marked=False), now=1.0)
     for number in range(KEPT):
         writer.replace_document("marked", _note(f"marked/note {number}", words, marked=True), now=1.0)
-    source = np.random.default_rng(5)
-    while waiting := writer.pending(_BATCH):
-        vectors = source.standard_normal((len(waiting), _EMBEDDER.dimension)).astype(np.float32)
-        vectors /= np.linalg.norm(vectors, axis=1, keepdims=True)
-        writer.store_vectors([one.embed_key for one in waiting], vectors)
-    writer.optimize_full_text()
-    writer.checkpoint()
-    index.close()
-    new.rename(file)
 
 
 class _Words:

@@ -13,7 +13,7 @@ from dataclasses import replace
 from statistics import fmean
 
 from benchmarks.first_index import ready_model
-from benchmarks.search import AlwaysFresh
+from benchmarks.search import service_over
 from benchmarks.table import Report, Row, columns
 from benchmarks.world import World, say
 from groove_daemon.config.settings import SearchSettings
@@ -21,7 +21,7 @@ from groove_daemon.domain.document import ChunkId, StoredChunk
 from groove_daemon.evaluation.measures import bootstrap_interval
 from groove_daemon.retrieval.pipeline import LEG_SETS
 from groove_daemon.retrieval.words import STOP_WORDS
-from groove_daemon.search import SearchCall, SearchService, SearchSetup
+from groove_daemon.search import SearchCall, SearchService
 from groove_daemon.store.index import Index
 from groove_daemon.workers import Workers
 
@@ -46,11 +46,8 @@ def measure(world: World, *, rounds: int) -> Report:  # noqa: ARG001 (the signat
             found: dict[str, dict[str, list[int]]] = {}
             for name in LEG_SETS:
                 say(f"lookups: {name} ...")
-                setup = SearchSetup(replace(SearchSettings(), legs=name), {"notes": str(world.notes)}, 0.5, 60.0)
-                service = SearchService(
-                    setup=lambda setup=setup: setup, index=index, embedder=lambda: host.embedder,
-                    freshness=AlwaysFresh(), workers=workers,
-                )  # fmt: skip
+                settings, roots = replace(SearchSettings(), legs=name), {"notes": str(world.notes)}
+                service = service_over(index, host.embedder, workers, settings, roots=roots)
                 found[name] = {
                     kind: [_rank(service, query, wanted) for wanted, query in asked] for kind, asked in lookups.items()
                 }

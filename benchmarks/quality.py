@@ -13,7 +13,7 @@ import structlog
 
 from benchmarks.first_index import index_fully, ready_model, working
 from benchmarks.judged import COLLECTIONS, Judged, JudgedQuery
-from benchmarks.search import AlwaysFresh
+from benchmarks.search import service_over
 from benchmarks.table import ABSENT, Report, Row, at_least, columns
 from benchmarks.world import World, say, tempfile_folder
 from groove_daemon.config.settings import CollectionSettings, SearchSettings, Settings
@@ -32,7 +32,7 @@ from groove_daemon.retrieval.compile import compile_query
 from groove_daemon.retrieval.pipeline import LEG_SETS, LEGS, Parts
 from groove_daemon.retrieval.probe import Probe
 from groove_daemon.retrieval.trace import StageSkipped, Trace
-from groove_daemon.search import SearchCall, SearchService, SearchSetup
+from groove_daemon.search import SearchCall
 from groove_daemon.store.index import Index
 from groove_daemon.workers import Workers
 
@@ -108,11 +108,8 @@ def _rankers(opened: Opened) -> dict[str, Ranker]:
 
 def _as_answered(opened: Opened, settings: SearchSettings) -> Ranker:
     """What the search service answers."""
-    setup = SearchSetup(settings, {"notes": str(opened.judged.notes)}, 0.5, 60.0)
-    service = SearchService(
-        setup=lambda: setup, index=opened.index, embedder=lambda: opened.embedder, freshness=AlwaysFresh(),
-        workers=opened.workers,
-    )  # fmt: skip
+    roots = {"notes": str(opened.judged.notes)}
+    service = service_over(opened.index, opened.embedder, opened.workers, settings, roots=roots)
 
     def rank(query: JudgedQuery) -> Sequence[str]:
         answer = service.search(SearchCall(query.text, limit=LIMIT), lambda: False)

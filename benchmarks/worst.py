@@ -11,36 +11,32 @@ import time
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import replace
-from pathlib import Path
 
-import numpy as np
 import structlog
 
 from benchmarks.figures import ms, percentile, spread
 from benchmarks.filters import vocabulary
 from benchmarks.first_index import index_fully, ready_model, working
 from benchmarks.judged import COLLECTIONS, Judged
-from benchmarks.search import AlwaysFresh
+from benchmarks.made_up import EMBEDDER, made_up
+from benchmarks.search import service_over
 from benchmarks.table import ABSENT, HELD, MISSED, Report, Row, at_most
-from benchmarks.world import RESULTS, World, say, tempfile_folder
+from benchmarks.world import World, say, tempfile_folder
 from groove_daemon.config.settings import CollectionSettings, SearchSettings, Settings
 from groove_daemon.domain.document import ChunkDraft, ChunkId, DocumentDraft, FileStat, Metadata
 from groove_daemon.domain.query import Filters
-from groove_daemon.models.base import Embedder
-from groove_daemon.models.hashing import HashingEmbedder
 from groove_daemon.models.host import ModelHost
 from groove_daemon.retrieval.compile import PHRASE_CAP, compile_query
 from groove_daemon.retrieval.sparse import split_common
-from groove_daemon.search import SearchCall, SearchResult, SearchService, SearchSetup
+from groove_daemon.search import SearchCall, SearchResult, SearchService
 from groove_daemon.store.index import Index
-from groove_daemon.store.migrate import SCHEMA_VERSION
+from groove_daemon.store.writer import Writer
 from groove_daemon.workers import Workers
 
 CHUNKS, A_NOTE, OWN_WORDS = 40_000, 10, 28
 WITHIN_MS, TOLERANCE = 300, 1.1
 ASKED, FREE, LIMIT = 60, 5, 10
-_BATCH, _WEIGHTS = 5000, (2.0, 1.0, 1.0)
-_EMBEDDER = HashingEmbedder()
+_WEIGHTS = (2.0, 1.0, 1.0)
 
 
 def measure(world: World, *, rounds: int) -> Report:  # noqa: ARG001 (one round has enough queries)
@@ -145,45 +141,20 @@ def _parts_everywhere() -> list[str]:
 
 @contextmanager
 def _library() -> Iterator[SearchService]:
-    file = RESULTS / f"worst-{CHUNKS}-{SCHEMA_VERSION}.db"
-    if not file.exists():
-        _build(file)
-    index = Index.open(file)
+    index = Index.open(made_up("worst", CHUNKS, _write, number=23))
     workers = Workers("legs", threads=4, max_waiting=4)
     try:
-        yield _service(index, _EMBEDDER, workers, SearchSettings(), "/notes")
+        yield service_over(index, EMBEDDER, workers, roots={"notes": "/notes"})
     finally:
         workers.close()
         index.close()
 
 
-def _service(index: Index, embedder: Embedder, workers: Workers, settings: SearchSettings, root: str) -> SearchService:
-    setup = SearchSetup(settings, {"notes": root}, 0.5, 60.0)
-    return SearchService(
-        setup=lambda: setup, index=index, embedder=lambda: embedder, freshness=AlwaysFresh(), workers=workers
-    )
-
-
-def _build(file: Path) -> None:
-    """Write the index beside its place, then put it there whole."""
-    say(f"worst: building an index of {CHUNKS} chunks ...")
-    new = file.with_suffix(".new")
-    for stale in file.parent.glob(f"{new.name}*"):
-        stale.unlink()
-    index = Index.open(new)
-    writer, source, rows = index.writer, random.Random(23), np.random.default_rng(23)
+def _write(writer: Writer) -> None:
+    source = random.Random(23)
     writer.ensure_collection("notes", "/notes")
-    writer.bind_vector_space(_EMBEDDER.fingerprint, _EMBEDDER.dimension)
     for number in range(CHUNKS // A_NOTE):
         writer.replace_document("notes", _note(f"note {number}", source), now=1.0)
-    while waiting := writer.pending(_BATCH):
-        vectors = rows.standard_normal((len(waiting), _EMBEDDER.dimension)).astype(np.float32)
-        vectors /= np.linalg.norm(vectors, axis=1, keepdims=True)
-        writer.store_vectors([one.embed_key for one in waiting], vectors)
-    writer.optimize_full_text()
-    writer.checkpoint()
-    index.close()
-    new.rename(file)
 
 
 def _note(name: str, source: random.Random) -> DocumentDraft:
@@ -235,7 +206,7 @@ def _compare(judged: Judged, host: ModelHost, workers: Workers) -> Same:
         index_fully(late)
         default, root = SearchSettings(), str(judged.notes)
         every = replace(default, drop_common_phrases=False)
-        services = [_service(index, host.embedder, workers, one, root) for one in (every, default)]
+        services = [service_over(index, host.embedder, workers, one, roots={"notes": root}) for one in (every, default)]
         same: Same = {"trigrams": [], "answers": []}
         for query in judged.queries:
             whole, without_common = _trigram_tops(index, query.text)

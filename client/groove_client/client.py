@@ -239,14 +239,7 @@ class Client:
 
         It waits without end unless `timeout_s` is given; `on_progress` is called on the way.
         """
-
-        def receive(method: str, fields: dict[str, object]) -> None:
-            if on_progress is not None and method == "progress":
-                on_progress(read(messages.ProgressNotification, fields))
-
-        deadline = deadline_after(timeout_s)
-        with self._lock:
-            result = self._exchange("reindex", {**options}, deadline, receive)
+        result = self._follow("reindex", {**options}, timeout_s, on_progress)
         return read(messages.ReindexResponse, result)
 
     def calibrate(
@@ -260,13 +253,7 @@ class Client:
 
         It waits without end unless `timeout_s` is given; `on_progress` is called on the way.
         """
-
-        def receive(method: str, fields: dict[str, object]) -> None:
-            if on_progress is not None and method == "progress":
-                on_progress(read(messages.ProgressNotification, fields))
-
-        with self._lock:
-            result = self._exchange("calibrate", {**options}, deadline_after(timeout_s), receive)
+        result = self._follow("calibrate", {**options}, timeout_s, on_progress)
         return read(messages.CalibrateResponse, result)
 
     def notifications(
@@ -308,6 +295,18 @@ class Client:
         with self._lock:
             result = self._exchange(method, params, deadline, None)
         return read(response, result)
+
+    def _follow(
+        self, method: str, params: dict[str, object], timeout_s: float | None, on_progress: OnProgress | None
+    ) -> object:
+        """Ask for something that tells how far it is; without `timeout_s` there is no limit."""
+
+        def receive(name: str, fields: dict[str, object]) -> None:
+            if on_progress is not None and name == "progress":
+                on_progress(read(messages.ProgressNotification, fields))
+
+        with self._lock:
+            return self._exchange(method, params, deadline_after(timeout_s), receive)
 
     def _exchange(
         self,

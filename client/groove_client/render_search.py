@@ -216,8 +216,8 @@ def remarks(result: dict[str, object]) -> list[str]:
         found.append(f"confidence {confidence:.2f}: the notes may hold no answer to this")
     found += _degraded(result)
     pending = int(number_of(result, "pending_vectors"))
-    # Why the answer is not fresh may be these passages, and is said with their number then.
-    if pending and not any(f"{pending} passages" in line for line in found):
+    # Why the answer is not fresh may be these passages, and begins with their number then.
+    if pending and not text_of(result, "stale_reason").startswith(f"{pending} passages "):
         found.append(f"{pending} passages have no vector yet and are found by their words alone")
     found += texts_of(result, "warnings")
     return found

@@ -83,11 +83,6 @@ def extent_of(hit: StoredChunk, document: Sequence[Sibling], *, settings: Parent
     return Extent("siblings", *_siblings(at, [chunk.level for chunk in document], tokens, cap=cap))
 
 
-def expand(hit: StoredChunk, document: Sequence[Sibling], *, settings: ParentSettings) -> Expanded:
-    """Expand a single hit; see `Expander`."""
-    return Expander(settings)(hit, document)
-
-
 def _siblings(at: int, levels: Sequence[int | None], tokens: Sequence[int], *, cap: int) -> tuple[int, int]:
     """First and last index of the run of one level around `at`, grown before and after in turn, within `cap` tokens.
 

@@ -6,13 +6,17 @@ from hypothesis import strategies as st
 from groove_daemon.config.settings import ParentSettings
 from groove_daemon.domain.document import ChunkId, DocumentId, FileStat, StoredChunk, StoredDocument
 from groove_daemon.domain.hit import Expansion
-from groove_daemon.retrieval.expand import Expander, expand
+from groove_daemon.retrieval.expand import Expanded, Expander
 from groove_daemon.retrieval.spans import Segment
 
 DOCUMENT = StoredDocument(
     DocumentId(1), "notes", "a.md", "A", None, None, None, (), "md", FileStat(100, 0), 0.0, chunk_count=3
 )
 SETTINGS = ParentSettings(enabled=True, whole_doc_threshold_tokens=100, max_expanded_tokens=2000)
+
+
+def expand(hit: StoredChunk, document: list[StoredChunk], *, settings: ParentSettings) -> Expanded:
+    return Expander(settings)(hit, document)
 
 
 def chunk(position: int, *, tokens: int | None = 500, level: int | None = 2, content: str = "") -> StoredChunk:
